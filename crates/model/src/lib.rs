@@ -1,0 +1,23 @@
+//! The vocabulary that every other crate shares: digests, units, work, verdicts, jobs, judgements, maps, events.
+//!
+//! Must not do: I/O, clocks, randomness, or decisions. Data and arithmetic on units only.
+
+mod campaign;
+mod certificate;
+mod digest;
+mod job;
+mod judgement;
+mod map;
+mod units;
+mod verdict;
+mod work;
+
+pub use campaign::*;
+pub use certificate::*;
+pub use digest::*;
+pub use job::*;
+pub use judgement::*;
+pub use map::*;
+pub use units::*;
+pub use verdict::*;
+pub use work::*;

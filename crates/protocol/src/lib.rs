@@ -1,0 +1,77 @@
+//! Judge <-> runner: the control page that both map, and the descriptors that the runner inherits.
+//!
+//! Fits one screen, and imports nothing. The runner may scribble over all of it: nothing in here is believed by
+//! the judge beyond "the sequence number came back".
+
+use std::sync::atomic::AtomicU32;
+
+/// Descriptor of the control page in the runner.
+pub const FD_CONTROL: i32 = 3;
+/// Descriptor of the artefact, a sealed memory file; absent (-1 in the plan) for code of our own.
+pub const FD_ARTEFACT: i32 = 4;
+/// Descriptor of the first argument's memory; argument i has `FD_ARGUMENTS + i`.
+pub const FD_ARGUMENTS: i32 = 5;
+/// Arguments at most.
+pub const MAX_ARGUMENTS: usize = 12;
+/// Sizes at most.
+pub const MAX_SIZES: usize = 8;
+/// Calls of one batch at most.
+pub const MAX_CALLS: usize = 256;
+/// Symbol of the generated entry: `void rooflab_entry(void *const *buffers, const int64_t *sizes)`.
+pub const ENTRY: &str = "rooflab_entry";
+/// Symbol of the generated preparation, same signature; may be absent.
+pub const PREPARE: &str = "rooflab_prepare";
+
+/// `op`: call the entry once a call of the batch.
+pub const OP_CALL: u32 = 1;
+/// `op`: call the preparation once.
+pub const OP_PREPARE: u32 = 2;
+/// `op`: do nothing; a handshake.
+pub const OP_NOTHING: u32 = 3;
+
+/// `state`: not ready yet.
+pub const STATE_LOADING: u32 = 0;
+/// `state`: loaded and sealed; spins on `go`.
+pub const STATE_READY: u32 = 1;
+/// `state`: the artefact did not load; `note` says why.
+pub const STATE_LOAD_FAILED: u32 = 2;
+/// `state`: a part of the sandbox could not be set up; `note` names it.
+pub const STATE_SANDBOX_FAILED: u32 = 3;
+/// `state`: a fault was caught; `fault` holds the address.
+pub const STATE_FAULT: u32 = 4;
+
+/// The control page. The judge writes `Order` only while the runner is stopped.
+#[repr(C, align(64))]
+pub struct Control {
+    /// Judge -> runner: the sequence number to serve.
+    pub go: AtomicU32,
+    /// Judge -> runner: what to do.
+    pub order: Order,
+    /// Runner -> judge: the sequence number served.
+    pub done: Line<AtomicU32>,
+    /// Runner -> judge: one of `STATE_*`.
+    pub state: Line<AtomicU32>,
+    /// Runner -> judge: address of a fault.
+    pub fault: u64,
+    /// Runner -> judge: a zero-ended text.
+    pub note: [u8; 240],
+}
+
+/// What a batch is.
+#[repr(C)]
+pub struct Order {
+    /// One of `OP_*`.
+    pub op: u32,
+    /// Calls in the batch.
+    pub calls: u32,
+    /// Arguments of the entry.
+    pub arguments: u32,
+    /// Sizes of the entry.
+    pub sizes: [i64; MAX_SIZES],
+    /// Offset in bytes of argument `a` for call `c`, in that argument's memory.
+    pub offsets: [[u64; MAX_ARGUMENTS]; MAX_CALLS],
+}
+
+/// A value alone on its cache line.
+#[repr(C, align(64))]
+pub struct Line<T>(pub T);
