@@ -1,0 +1,103 @@
+//! App <-> judge: one JSON object a line on the judge's standard input and output.
+//!
+//! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
+//! one other response.
+
+use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Workload};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What the app asks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "request")]
+pub enum Request {
+    /// Load a problem; first of all.
+    Open {
+        /// The problem's folder.
+        problem: PathBuf,
+        /// Go on without the sandbox where it can't be set up.
+        unconfined: bool,
+        /// Seed of the judge's coins, for tests; entropy otherwise.
+        seed: Option<u64>,
+        /// The machine's map, for floors and ceiling checks; without one neither is done.
+        map: Option<Box<Map>>,
+    },
+    /// Judge one candidate. Answer: `Judged`.
+    Judge {
+        /// The question.
+        job: Job,
+    },
+    /// Climb the ladder. Answer: `Climbed`.
+    Climb {
+        /// The candidate.
+        source: Source,
+        /// Names of the baselines to beat.
+        baselines: Vec<String>,
+        /// How long the sustained rung runs.
+        sustained: Seconds,
+        /// Earlier looks at the held-out slice of this problem.
+        looks: u32,
+    },
+    /// Write the candidate's artefact, built and vetted, to a file. Answer: `Exported`.
+    Export {
+        /// The candidate.
+        source: Source,
+        /// Where to.
+        library: PathBuf,
+        /// Where its header goes.
+        header: PathBuf,
+    },
+}
+
+/// What the judge answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "response")]
+pub enum Response {
+    /// The problem is loaded, its oracle built, its tolerance derived.
+    Opened {
+        /// What it holds.
+        opened: Box<Opened>,
+    },
+    /// Something for a progress line.
+    Progress {
+        /// What is going on, in words.
+        text: String,
+    },
+    /// The answer to `Judge`.
+    Judged {
+        /// The answer.
+        judgement: Box<Judgement>,
+    },
+    /// The answer to `Climb`.
+    Climbed {
+        /// The certificate.
+        certificate: Box<Certificate>,
+    },
+    /// The answer to `Export`.
+    Exported {
+        /// Digest of the library.
+        digest: Digest,
+    },
+    /// The environment failed: nothing is said of the candidate.
+    Error {
+        /// What, and what to do about it.
+        message: String,
+    },
+}
+
+/// What a loaded problem holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The problem's name.
+    pub problem: String,
+    /// Digest of its folder.
+    pub digest: Digest,
+    /// The declared workloads, shortest first.
+    pub workloads: Vec<Workload>,
+    /// Layers of the sandbox that are in force, by name.
+    pub sandbox: Vec<String>,
+    /// Relative tolerance, workload by workload, as derived from the oracle's own error.
+    pub tolerances: Vec<f64>,
+    /// Warnings for people: one core, other load, and what to do.
+    pub warnings: Vec<String>,
+}
