@@ -1,0 +1,153 @@
+//! `rooflab judge`: one candidate, by hand. People, agents and the zoo come through this door.
+
+use super::print_json;
+use crate::args::JudgeArgs;
+use crate::ceilings::Bounds;
+use crate::machine;
+use crate::notice::Voice;
+use crate::outcome::{Done, Failure, Outcome};
+use crate::plan::{self, Confinement, Format, Place};
+use crate::session::{Bench, baseline_names, problem, workload_names};
+use crate::terminal::Terminal;
+use crate::text::{self, line};
+use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Slice, Verdict};
+use problems::{Problem, Strength};
+use serde::Serialize;
+
+/// Process pairs at most when the evidence is to decide; what a patient person waits for.
+const MAX_PROCESS_PAIRS: u32 = 60;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answer<'a> {
+    problem: &'a str,
+    problem_digest: Digest,
+    job: &'a Job,
+    judgement: &'a Judgement,
+    /// Share of the floor time that the map gives, workload by workload; null without a map.
+    of_ceiling: Vec<Option<f64>>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the input makes no sense or the environment fails. A candidate that fails is no error.
+pub fn run(args: &JudgeArgs) -> Outcome {
+    let folder = plan::problem_folder(&args.problem)?;
+    let problem = problem(&folder)?;
+    let job = job(args, &problem)?;
+    let map = machine::stored(&Place::new(&args.place));
+    let voice = Voice::new(Terminal::new(std::io::stderr()));
+    let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map, voice };
+    let (mut judge, opened) = bench.open()?;
+    let judgement = judge.judge(&job)?;
+    let of_ceiling = fractions(&problem, bench.map.as_ref(), &judgement);
+    if Format::from_flag(args.json) == Format::Json {
+        let answer =
+            Answer { problem: &problem.name, problem_digest: problem.digest, job: &job, judgement: &judgement, of_ceiling };
+        return print_json(&answer);
+    }
+    for warning in &opened.warnings {
+        eprintln!("{}", line("warning", warning));
+    }
+    print!("{}", show(&job, &judgement, &of_ceiling));
+    Ok(Done::Complete)
+}
+
+fn job(args: &JudgeArgs, problem: &Problem) -> Result<Job, Failure> {
+    let names = baseline_names(problem);
+    let slice = match &args.workloads {
+        None => Slice::Declared,
+        Some(text) => Slice::Named(plan::workloads(text, &workload_names(problem))?),
+    };
+    let fidelity = match args.fixed {
+        Some(process_pairs) => Fidelity::Fixed { alpha: args.alpha, process_pairs },
+        None => Fidelity::Anytime { alpha: args.alpha, max_process_pairs: MAX_PROCESS_PAIRS },
+    };
+    let against = match &args.against {
+        Some(text) => plan::arm(text, &names, &[])?,
+        None => Arm::Baseline(default_baseline(problem).to_owned()),
+    };
+    let candidate = plan::arm(&args.candidate, &names, &args.flags)?;
+    Ok(Job { candidate, against, slice, fidelity, margin: args.margin, cap: args.cap })
+}
+
+/// The stock baseline, else the first.
+fn default_baseline(problem: &Problem) -> &str {
+    let stock = problem.baselines.iter().find(|baseline| baseline.strength == Strength::Stock);
+    stock.or(problem.baselines.first()).map_or("naive", |baseline| baseline.name.as_str())
+}
+
+fn fractions(problem: &Problem, map: Option<&Map>, judgement: &Judgement) -> Vec<Option<f64>> {
+    let Some(map) = map else { return vec![None; judgement.shapes.len()] };
+    let bounds = Bounds::new(problem, map);
+    judgement
+        .shapes
+        .iter()
+        .map(|shape| Some(bounds.of(&shape.workload.name)?.floor / shape.candidate?))
+        .collect()
+}
+
+fn show(job: &Job, judgement: &Judgement, of_ceiling: &[Option<f64>]) -> String {
+    let mut lines = vec![
+        line("verdict", &verdict(&judgement.verdict)),
+        line("candidate", &format!("{} against {}", text::arm(&job.candidate), text::arm(&job.against))),
+    ];
+    if judgement.verdict.is_measured() || judgement.shapes.iter().any(|shape| shape.ln.is_some()) {
+        lines.push(String::new());
+        lines.push(text::judgement(judgement, of_ceiling));
+        lines.push(String::new());
+    }
+    if judgement.trust == model::Trust::Unconfined {
+        lines.push(line("trust", "unconfined: the candidate ran without a sandbox, so nothing is promised"));
+    }
+    for remark in &judgement.remarks {
+        lines.push(line("remark", remark));
+    }
+    if !judgement.log.trim().is_empty() {
+        lines.push(line("compiler", ""));
+        lines.extend(judgement.log.trim_end().lines().map(|text| format!("  {text}")));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Better => "better: faster than what it is compared with, beyond the noise".into(),
+        Verdict::Worse => "worse: slower than what it is compared with, beyond the noise".into(),
+        Verdict::Equivalent => "equivalent: the difference lies inside the margin".into(),
+        Verdict::Undecided => "undecided: the evidence does not decide; measure longer with --fixed or --cap".into(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::{Rule, Source};
+
+    fn shown(verdict: Verdict, effects: &[(&str, f64)]) -> String {
+        let judgement = sample::judgement(verdict, effects);
+        let job = Job {
+            candidate: Arm::Source(Source::c("int x;")),
+            against: Arm::Baseline("stock".into()),
+            slice: Slice::Declared,
+            fidelity: Fidelity::Gate,
+            margin: 0.005,
+            cap: model::Seconds(60.0),
+        };
+        show(&job, &judgement, &[Some(0.5)])
+    }
+
+    #[test]
+    fn a_win() {
+        insta::assert_snapshot!(shown(Verdict::Better, &[("len=128", -0.5)]), @"");
+    }
+
+    #[test]
+    fn a_cheat() {
+        let verdict = Verdict::Refused { rule: Rule::WroteInput, detail: "k changed in call 3".into() };
+        insta::assert_snapshot!(shown(verdict, &[]), @"");
+    }
+}

@@ -1,0 +1,161 @@
+//! `rooflab run`: the whole loop for one problem.
+
+use crate::args::RunArgs;
+use crate::artefacts::{self, Folder};
+use crate::ceilings::Bounds;
+use crate::driver::{Driver, Parts};
+use crate::evaluator::Evaluator;
+use crate::judges::Judges;
+use crate::loops;
+use crate::notice::{Lines, Notice, Phase, Spent, Voice};
+use crate::outcome::{Done, Failure, Outcome};
+use crate::phases::{self, Subject};
+use crate::plan::{Confinement, Format, RunPlan, Start};
+use crate::session::{self, Bench};
+use crate::store::{self, CampaignJournal};
+use crate::terminal::Terminal;
+use crate::{interrupt, machine};
+use jiff::Timestamp;
+use ledger::Ledger;
+use model::{BaselineSpec, CampaignSpec, Event, Seconds, Source};
+use problems::{BaselineCode, Problem};
+use std::time::Instant;
+
+/// Runs it.
+///
+/// # Errors
+/// When the input makes no sense, the environment fails, or someone pressed Ctrl-C. Finding nothing is no error.
+pub fn run(args: &RunArgs) -> Outcome {
+    let plan = RunPlan::new(args)?;
+    let problem = session::problem(&plan.folder)?;
+    let mut ledger = store::open(&plan.place)?;
+    let voice = match plan.format {
+        Format::Text => Voice::new(Terminal::new(std::io::stdout())),
+        Format::Json => Voice::new(Lines(std::io::stdout())),
+    };
+    let campaign = begin(&mut ledger, &plan, &problem)?;
+    interrupt::listen();
+    voice.say(&Notice::Began {
+        problem: &problem.name,
+        campaign: &campaign.id,
+        seed: campaign.spec.seed,
+        entries: campaign.events.len(),
+    });
+    go_on(&plan, &problem, ledger, campaign, &voice)
+}
+
+/// A campaign, new or taken up.
+struct Taken {
+    id: String,
+    spec: CampaignSpec,
+    events: Vec<Event>,
+}
+
+/// Finds the unfinished campaign, or makes the specification of a new one. Writes nothing yet.
+fn begin(ledger: &mut Ledger, plan: &RunPlan, problem: &Problem) -> Result<Taken, Failure> {
+    let unfinished = ledger.unfinished(&problem.digest)?;
+    match (&plan.start, unfinished) {
+        (Start::Resume { .. }, None) => Err(Failure::usage(
+            format!("{} has no unfinished campaign of {}", plan.place.ledger.display(), problem.name),
+            "leave out --resume to begin one; a campaign of a problem whose folder has changed can't go on",
+        )),
+        (Start::Resume { budget }, Some(id)) => {
+            let events = ledger.campaign_events(&id)?;
+            let Some(Event::Started { spec }) = events.first() else {
+                return Err(Failure::environment(
+                    format!("campaign {id} does not begin with its specification"),
+                    "`rooflab ledger check` says what else is damaged",
+                ));
+            };
+            let mut spec = spec.clone();
+            if let Some(budget) = budget {
+                spec.budget_seconds = Some(budget.0);
+            }
+            Ok(Taken { id, spec, events })
+        }
+        (Start::Fresh { seed, hypothesis, limits }, _) => {
+            let now = Timestamp::now();
+            let id = ledger::campaign_id(&problem.name, now, u64::from(std::process::id()));
+            let limits = limits.or(problem.budget.search);
+            let spec = CampaignSpec {
+                problem: problem.name.clone(),
+                problem_digest: problem.digest,
+                seed: *seed,
+                budget_seconds: limits.budget.map(|budget| budget.0),
+                max_candidates: limits.candidates,
+                hypothesis: hypothesis.clone(),
+                baselines: problem.baselines.iter().map(spec_of).collect(),
+                unconfined: plan.confinement == Confinement::Waived,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            };
+            Ok(Taken { id, spec, events: Vec::new() })
+        }
+    }
+}
+
+fn spec_of(baseline: &problems::Baseline) -> BaselineSpec {
+    let source = match &baseline.code {
+        BaselineCode::Source(source) => Some(source.clone()),
+        BaselineCode::Builtin(_) => None,
+    };
+    BaselineSpec { name: baseline.name.clone(), strength: baseline.strength.name().to_owned(), source }
+}
+
+fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken, voice: &Voice) -> Outcome {
+    let map = machine::obtain(&mut ledger, voice, machine::Depth::Quick)?;
+    let bounds = Bounds::new(problem, &map);
+    let bench = Bench {
+        folder: plan.folder.clone(),
+        confinement: plan.confinement,
+        map: Some(map),
+        voice: voice.clone(),
+    };
+    let (judge, _) = bench.open_aloud()?;
+    let mut judges = Judges::new(bench, judge);
+    let Taken { id, spec, events } = campaign;
+    let mut journal = CampaignJournal { ledger: &mut ledger, campaign: id.clone(), problem: problem.digest };
+    let start = Instant::now();
+    let parts = Parts {
+        evaluator: &mut judges,
+        journal: &mut journal,
+        voice: voice.clone(),
+        clock: &|| Seconds::from(start.elapsed()),
+        stop: &interrupt::asked,
+        farewell: format!(
+            "interrupted; all that was judged is in {}. Go on with: rooflab run {} --resume",
+            plan.place.ledger.display(),
+            plan.folder.display()
+        ),
+    };
+    let mut driver = Driver::new(parts, events, spent(&spec));
+    whole(&mut driver, &Subject { problem, bounds: &bounds }, spec, plan.sustained)?;
+    driver.begin(Phase::Report, None);
+    drop(driver);
+    let written = artefacts::write(&ledger, &id, &Folder::new(&plan.place.out, &id), Some(problem))?;
+    let summary = crate::summary::of(&ledger.campaign_events(&id)?);
+    voice.say(&Notice::Finished { summary: &summary, report: &written.report });
+    Ok(Done::Complete)
+}
+
+fn spent(spec: &CampaignSpec) -> Spent {
+    Spent {
+        time: Seconds(0.0),
+        candidates: 0,
+        budget: spec.budget_seconds.map(Seconds),
+        max_candidates: spec.max_candidates,
+    }
+}
+
+/// Everything between `Started` and `Finished`; a resumed campaign skips what it has.
+fn whole(driver: &mut Driver<'_>, subject: &Subject<'_>, spec: CampaignSpec, sustained: Seconds) -> Result<(), Failure> {
+    driver.record(if driver.events().is_empty() { Event::Started { spec } } else { Event::Resumed })?;
+    phases::noise(driver, subject)?;
+    phases::baselines(driver, subject)?;
+    let winner = loops::search(driver, subject)?;
+    if let Some(winner) = winner {
+        phases::winner(driver, subject, &winner.source)?;
+        phases::ablation(driver, &winner.source, &winner.hunks)?;
+        phases::verify(driver, subject, winner.id, &winner.source, sustained)?;
+    }
+    driver.record(Event::Finished)
+}

@@ -1,0 +1,100 @@
+//! Judgements, sources and campaigns for tests.
+
+use model::{
+    BaselineSpec, CampaignSpec, CandidateId, Event, Proposal,
+    Digest, Estimate, Interval, Judgement, Overhead, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload,
+};
+
+/// A judgement with a narrow interval around each effect.
+pub fn judgement(verdict: Verdict, effects: &[(&str, f64)]) -> Judgement {
+    let shapes = effects.iter().map(|(name, ln)| shape(name, *ln, verdict.clone())).collect();
+    Judgement {
+        candidate: Digest::of("candidate"),
+        against: Digest::of("against"),
+        verdict,
+        shapes,
+        trust: Trust::Sealed,
+        artefact: None,
+        log: String::new(),
+        remarks: Vec::new(),
+        overhead: Overhead { total: Seconds(2.0), ..Overhead::default() },
+    }
+}
+
+fn shape(name: &str, ln: f64, verdict: Verdict) -> ShapeJudgement {
+    ShapeJudgement {
+        workload: Workload { name: name.to_owned(), axes: std::collections::BTreeMap::new() },
+        verdict,
+        ln: Some(Estimate { value: ln, interval: Interval { low: ln - 0.02, high: ln + 0.02 } }),
+        e: None,
+        p: None,
+        units: vec![ln; 8],
+        pairs: 40,
+        candidate: Some(Seconds(0.01 * ln.exp())),
+        against: Some(Seconds(0.01)),
+        checks: 1000,
+        worst_error: 0.1,
+    }
+}
+
+/// A source that differs by `text`.
+pub fn source(text: &str) -> Source {
+    Source::c(format!("void f(void) {{}} /* {text} */\n"))
+}
+
+/// A finished campaign: a naive baseline, one loser, one winner.
+pub fn campaign() -> Vec<Event> {
+    let proposed = |id: u32, text: &str, proposer: &str| Event::Proposed {
+        id: CandidateId(id),
+        proposal: Proposal {
+            source: source(text),
+            parents: if id == 0 { vec![] } else { vec![CandidateId(0)] },
+            proposer: proposer.to_owned(),
+            note: format!("made {text}"),
+            edit: "unroll".to_owned(),
+        },
+    };
+    let judged = |id: u32, verdict: Verdict, ln: f64| Event::Judged {
+        id: CandidateId(id),
+        against: CandidateId(0),
+        judgement: judgement(verdict, &[("len=128", ln)]),
+    };
+    let compared = |name: &str, ln: f64| Event::Compared {
+        name: name.to_owned(),
+        judgement: judgement(Verdict::Better, &[("len=128", ln), ("len=1024", ln)]),
+    };
+    vec![
+        Event::Started { spec: spec() },
+        Event::NoiseMeasured { judgement: judgement(Verdict::Equivalent, &[("len=128", 0.0)]) },
+        compared("naive/ceiling", 3.0),
+        compared("start/stock", 1.0),
+        proposed(0, "naive", "baseline"),
+        proposed(1, "loser", "embedded"),
+        judged(1, Verdict::Worse, 0.3),
+        proposed(2, "winner", "embedded"),
+        judged(2, Verdict::Better, -0.5),
+        Event::Promoted { id: CandidateId(2), judgement: judgement(Verdict::Better, &[("len=128", -0.5)]) },
+        Event::SearchEnded { why: "budget spent".into() },
+        compared("winner/naive", -0.5),
+        compared("winner/stock", 0.5),
+        Event::Finished,
+    ]
+}
+
+/// How that campaign began.
+pub fn spec() -> CampaignSpec {
+    CampaignSpec {
+        problem: "norm".into(),
+        problem_digest: Digest::of("p"),
+        seed: 1,
+        budget_seconds: Some(60.0),
+        max_candidates: None,
+        hypothesis: String::new(),
+        baselines: vec![
+            BaselineSpec { name: "naive".into(), strength: "naive".into(), source: Some(source("naive")) },
+            BaselineSpec { name: "stock".into(), strength: "stock".into(), source: None },
+        ],
+        unconfined: false,
+        version: "0.1.0".into(),
+    }
+}

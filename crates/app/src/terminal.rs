@@ -1,0 +1,218 @@
+//! Notices for people: one aligned line a result on standard output, a progress bar on standard error.
+//!
+//! Must not draw while a clock runs: the bar moves only when a judgement is in, and there is no ticker. Legible without
+//! colour, in a pipe too.
+
+use crate::duration::show;
+use crate::notice::{Listener, Notice, Origin, Phase, Spent};
+use crate::standing::Standing;
+use crate::text::{self, line, percent};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use judge::message::Opened;
+use model::{Certificate, Event, Judgement, Map, Outcome, Seconds};
+use std::io::Write;
+
+/// Steps of the bar; finer than any terminal is wide.
+const STEPS: u64 = 1000;
+
+/// Renders for people.
+pub struct Terminal<W> {
+    out: W,
+    bar: Option<ProgressBar>,
+    phase: Option<Phase>,
+}
+
+impl<W: Write + Send> Terminal<W> {
+    /// Writes results to `out`.
+    pub fn new(out: W) -> Self {
+        Self { out, bar: None, phase: None }
+    }
+
+    fn say(&mut self, text: &str) {
+        let out = &mut self.out;
+        // A reader that went away is no reason to stop measuring.
+        let mut write = || {
+            let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn begin(&mut self, phase: Phase, expected: Option<Seconds>) {
+        self.clear();
+        self.phase = Some(phase);
+        let words = match (phase, expected) {
+            (Phase::Search, Some(budget)) => format!("{} for {}", words(phase), show(budget)),
+            (_, Some(time)) => format!("{}, about {}", words(phase), show(time)),
+            (_, None) => words(phase).to_owned(),
+        };
+        self.say(&line(name(phase), &words));
+        if phase == Phase::Search {
+            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("            {bar:24} {msg}") {
+                bar.set_style(style);
+            }
+            self.bar = Some(bar);
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn recorded(&mut self, event: &Event, standing: &Standing, spent: &Spent) {
+        match event {
+            Event::NoiseMeasured { judgement } => self.say(&line("", &noise(judgement))),
+            Event::Compared { name, judgement } => self.say(&line("", &compared(name, judgement))),
+            Event::Promoted { id, .. } => {
+                let text = format!("#{:<4} {}  ({})", id.0, standing.best(), standing.note);
+                self.say(&line("", &text));
+            }
+            Event::Ablated { hunk, judgement } => self.say(&line("", &ablated(hunk, judgement))),
+            Event::Verified { certificate, .. } => self.certificate(certificate),
+            Event::SearchEnded { why } => {
+                self.clear();
+                self.say(&line("", &format!("{}: {}", why, yields(standing))));
+            }
+            _ => {}
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position((spent.share().unwrap_or(0.0) * STEPS as f64) as u64);
+            bar.set_message(progress(standing, spent));
+        }
+    }
+
+    fn certificate(&mut self, certificate: &Certificate) {
+        for rung in &certificate.rungs {
+            self.say(&line("", &text::rung(rung)));
+        }
+    }
+
+    fn machine(&mut self, map: &Map, origin: Origin) {
+        let origin = match origin {
+            Origin::Measured => "measured just now",
+            Origin::Stored => "map from the ledger, the machine has not changed",
+        };
+        self.say(&line("machine", &format!("{} ({origin})", text::machine(&map.fingerprint))));
+        for ceiling in text::ceilings(map) {
+            self.say(&line("", &ceiling));
+        }
+        for missing in &map.missing {
+            self.say(&line("", &format!("not measured: {missing}")));
+        }
+    }
+
+    fn opened(&mut self, opened: &Opened) {
+        let shapes: Vec<&str> = opened.workloads.iter().map(|workload| workload.name.as_str()).collect();
+        let sandbox = if opened.sandbox.is_empty() { "none".to_owned() } else { opened.sandbox.join(", ") };
+        self.say(&line("", &format!("workloads {}", shapes.join(", "))));
+        self.say(&line("", &format!("sandbox   {sandbox}")));
+        for warning in &opened.warnings {
+            self.say(&line("warning", warning));
+        }
+    }
+}
+
+impl<W: Write + Send> Listener for Terminal<W> {
+    fn hear(&mut self, notice: &Notice<'_>) {
+        match *notice {
+            Notice::Began { problem, campaign, seed, entries } => {
+                let resumed = if entries > 0 { format!(", resumed after {entries} entries") } else { String::new() };
+                self.say(&line("campaign", &format!("{campaign}, {problem}, seed {seed}{resumed}")));
+            }
+            Notice::Phase { phase, expected } => self.begin(phase, expected),
+            Notice::Machine { map, origin } => self.machine(map, origin),
+            Notice::Opened { opened } => self.opened(opened),
+            Notice::Recorded { event, standing, spent } => self.recorded(event, standing, &spent),
+            Notice::Working { text } => {
+                if self.phase != Some(Phase::Search) {
+                    self.say(&line("", text));
+                }
+            }
+            Notice::Warning { text } => self.say(&line("warning", text)),
+            Notice::Finished { summary, report } => {
+                self.clear();
+                self.say(&format!("\n{summary}\n\n{}", report.display()));
+            }
+        }
+    }
+}
+
+fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Map => "map",
+        Phase::Open => "judge",
+        Phase::Noise => "noise",
+        Phase::Baselines => "score",
+        Phase::Search => "search",
+        Phase::Compare => "compare",
+        Phase::Mine => "mine",
+        Phase::Verify => "verify",
+        Phase::Report => "report",
+    }
+}
+
+fn words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Map => "measuring what this machine sustains",
+        Phase::Open => "starting the judge, building the oracle",
+        Phase::Noise => "the same code against itself",
+        Phase::Baselines => "the baselines against the ceilings, in the same run",
+        Phase::Search => "looking for faster code",
+        Phase::Compare => "the winner against the baselines and the ceilings, fresh measurements",
+        Phase::Mine => "the winner without each of its changes",
+        Phase::Verify => "climbing the ladder in a fresh judge",
+        Phase::Report => "writing the page",
+    }
+}
+
+fn noise(judgement: &Judgement) -> String {
+    let widest = judgement
+        .shapes
+        .iter()
+        .filter_map(|shape| shape.ln)
+        .map(|ln| (ln.interval.high - ln.interval.low) / 2.0)
+        .fold(0.0, f64::max);
+    format!("{}, within +-{}", judgement.verdict.name(), percent(widest))
+}
+
+fn compared(name: &str, judgement: &Judgement) -> String {
+    let shapes: Vec<String> = judgement.shapes.iter().filter_map(text::effect).collect();
+    let shapes = if shapes.is_empty() { judgement.verdict.to_string() } else { shapes.join("   ") };
+    format!("{name:<20} {shapes}")
+}
+
+fn ablated(hunk: &str, judgement: &Judgement) -> String {
+    use model::Verdict::{Better, Worse};
+    let cost = judgement.speedup().map_or(String::new(), |speedup| format!("{} ", percent(1.0 / speedup - 1.0)));
+    let says = match judgement.verdict {
+        Worse => format!("{cost}slower without: it pays"),
+        Better => format!("{cost}without: it costs"),
+        ref other => format!("without: {}", other.name()),
+    };
+    format!("{says:<32} {hunk}")
+}
+
+fn progress(standing: &Standing, spent: &Spent) -> String {
+    let best = if standing.champion.is_some() { standing.best() } else { "nothing better yet".into() };
+    let left = spent.left().map_or(String::new(), |left| format!(", {} left", show(left)));
+    format!("{} judged, {best}{left}", standing.judged)
+}
+
+/// The yield, as a report opens with it.
+fn yields(standing: &Standing) -> String {
+    let names = [
+        (Outcome::Invalid, "invalid"),
+        (Outcome::Cheated, "cheated"),
+        (Outcome::Noise, "noise"),
+        (Outcome::Loss, "loss"),
+        (Outcome::Win, "win"),
+    ];
+    let counts: Vec<String> =
+        names.iter().map(|(outcome, name)| format!("{} {name}", standing.count(*outcome))).collect();
+    format!("{} attempted, {} skipped; {}", standing.attempted, standing.skipped, counts.join(", "))
+}
