@@ -340,23 +340,83 @@ pub struct NewArgs {
 }
 
 /// `rooflab compare`.
+///
+/// Commands: `rooflab compare -- 'cmd a' -- 'cmd b'`. Git states: --repo with --base, --patch, --build and --run.
+/// Samples that others took: --samples A B. SQL: --sql with two statements after `--`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "rooflab compare [OPTIONS] -- 'CMD A' -- 'CMD B' [-- 'CMD C']
+       rooflab compare [OPTIONS] --repo PATH --base REV --patch REV --build CMD --run CMD
+       rooflab compare [OPTIONS] --samples A B
+       rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
 pub struct CompareArgs {
-    /// Everything after the first `--`: the commands, one after each further `--`.
+    /// Everything after the first `--`: the arms, one after each `--`. The first is A, the base.
     #[arg(last = true, value_name = "CMD", allow_hyphen_values = true)]
-    pub commands: Vec<String>,
-    /// Exit 1 when B is worse than A with its whole interval beyond the margin, 3 when undecided.
+    pub arms: Vec<String>,
+    /// The repository whose two states are compared.
+    #[arg(long, value_name = "PATH", requires_all = ["base", "patch", "run"])]
+    pub repo: Option<PathBuf>,
+    /// The base's revision.
+    #[arg(long, value_name = "REV", requires = "repo")]
+    pub base: Option<String>,
+    /// The patch's revision.
+    #[arg(long, value_name = "REV", requires = "repo")]
+    pub patch: Option<String>,
+    /// Build the state that a merge of --patch into --base would make, and compare that with the base.
+    #[arg(long, requires = "repo")]
+    pub merge: bool,
+    /// Command that builds either state, in its own clean worktree.
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub build: Option<String>,
+    /// Command that is timed, in either worktree. May be repeated: one row each.
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub run: Vec<String>,
+    /// Command that takes no changed path, and so measures the noise in the same run. May be repeated.
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub control: Vec<String>,
+    /// Two files of samples that others took.
+    ///
+    /// Samples taken one arm after the other can't exclude drift, and the answer says so.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["repo", "sql"])]
+    pub samples: Vec<PathBuf>,
+    /// The samples' format; guessed from their content without it.
+    #[arg(long, value_name = "NAME", requires = "samples")]
+    pub format: Option<String>,
+    /// Compare SQL statements on this PostgreSQL, with their plans.
+    #[arg(long, value_name = "CONNECTION", conflicts_with = "repo")]
+    pub sql: Option<String>,
+    /// Command that runs once before anything is timed.
+    #[arg(long, value_name = "CMD")]
+    pub setup: Option<String>,
+    /// Command that runs before every timed run.
+    #[arg(long, value_name = "CMD")]
+    pub prepare: Option<String>,
+    /// Command that runs once at the end.
+    #[arg(long, value_name = "CMD")]
+    pub cleanup: Option<String>,
+    /// Require the arms' outputs to be equal.
     #[arg(long)]
-    pub gate: bool,
+    pub same_output: bool,
+    /// Stop when the evidence decides, or after this long.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "60s")]
+    pub budget: Seconds,
+    /// Measure exactly N pairs, instead of stopping when the evidence decides.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
+    pub fixed: Option<u32>,
     /// Differences below this share of the time do not matter, e.g. 0.005.
     #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = margin)]
     pub margin: f64,
+    /// Exit 1 when B is worse than A with its whole interval beyond the margin, 3 when undecided.
+    #[arg(long)]
+    pub gate: bool,
     /// Print JSON.
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
     /// Print a GitHub-flavoured Markdown table.
     #[arg(long)]
     pub markdown: bool,
+    /// Draw the pairs in time, their distribution and the running interval.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
 }
 
 /// `rooflab selftest`.
@@ -435,9 +495,17 @@ mod tests {
         check("rooflab run x --resume --seed 3", "cannot be used with");
         check("rooflab judge p f --fixed 3", "3 is not in 8..");
         check("rooflab judge p f --alpha 2", "between 0 and 1");
-        check("rooflab judge p f --margin -1", "share from 0");
+        check("rooflab judge p f --margin=-1", "share from 0");
         check("rooflab mine c --json --html", "cannot be used with");
         check("rooflab frobnicate", "unrecognized subcommand");
+    }
+
+    #[test]
+    fn compare_keeps_every_separator_after_the_first() {
+        let line = ["rooflab", "compare", "--gate", "--", "sleep 1", "--", "sleep", "2", "--json"];
+        let Verb::Compare(compare) = Args::try_parse_from(line).unwrap().verb else { panic!() };
+        assert!(compare.gate && !compare.json);
+        assert_eq!(compare.arms, ["sleep 1", "--", "sleep", "2", "--json"]);
     }
 
     #[test]

@@ -5,9 +5,11 @@
 use crate::evaluator::{Climb, Evaluator};
 use crate::notice::{Notice, Phase, Spent, Voice};
 use crate::outcome::Failure;
-use crate::standing::Standing;
+use crate::progress::Progress;
 use judge::client::JudgeError;
 use model::{Certificate, Event, Job, Judgement, Seconds};
+use search::Campaign;
+use std::cell::Cell;
 
 /// Where events go.
 pub trait Journal {
@@ -44,15 +46,16 @@ pub struct Parts<'a> {
 pub struct Driver<'a> {
     parts: Parts<'a>,
     events: Vec<Event>,
-    standing: Standing,
+    campaign: Campaign,
     spent: Spent,
+    phase: Cell<Option<Phase>>,
 }
 
 impl<'a> Driver<'a> {
     /// Takes up a campaign after the events that the ledger already holds.
     pub fn new(parts: Parts<'a>, events: Vec<Event>, spent: Spent) -> Self {
-        let standing = Standing::of(&events);
-        Self { parts, events, standing, spent }
+        let campaign = Campaign::fold(&events);
+        Self { parts, events, campaign, spent, phase: Cell::new(None) }
     }
 
     /// Every event so far.
@@ -60,14 +63,9 @@ impl<'a> Driver<'a> {
         &self.events
     }
 
-    /// Counts and best so far.
-    pub fn standing(&self) -> &Standing {
-        &self.standing
-    }
-
-    /// What the search has used up.
-    pub fn spent(&self) -> &Spent {
-        &self.spent
+    /// Their fold.
+    pub fn campaign(&self) -> &Campaign {
+        &self.campaign
     }
 
     /// The clock.
@@ -75,9 +73,11 @@ impl<'a> Driver<'a> {
         (self.parts.clock)()
     }
 
-    /// Says that a phase begins.
-    pub fn begin(&self, phase: Phase, expected: Option<Seconds>) {
-        self.parts.voice.say(&Notice::Phase { phase, expected });
+    /// Says that a phase begins, unless it is the present one.
+    pub fn enter(&self, phase: Phase, expected: Option<Seconds>) {
+        if self.phase.replace(Some(phase)) != Some(phase) {
+            self.parts.voice.say(&Notice::Phase { phase, expected });
+        }
     }
 
     /// Says something that people should know.
@@ -98,8 +98,9 @@ impl<'a> Driver<'a> {
     /// When the ledger can't be written.
     pub fn record(&mut self, event: Event) -> Result<(), Failure> {
         self.parts.journal.append(&event)?;
-        self.standing.apply(&event);
-        self.parts.voice.say(&Notice::Recorded { event: &event, standing: &self.standing, spent: self.spent });
+        self.campaign.apply(&event);
+        let progress = Progress::of(&self.campaign);
+        self.parts.voice.say(&Notice::Recorded { event: &event, progress: &progress, spent: self.spent });
         self.events.push(event);
         Ok(())
     }

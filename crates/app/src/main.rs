@@ -1,25 +1,38 @@
-//! The `rooflab` binary: roles first, then arguments, then a verb.
+//! The `rooflab` binary: a role first, then arguments, then a verb.
+//!
+//! Must stay short: what a verb does is in `commands`, what the loop does beside them.
 
 mod args;
+mod artefacts;
+mod ceilings;
+mod commands;
 mod driver;
 mod duration;
 mod evaluator;
+mod hunks;
 mod interrupt;
+mod judges;
+mod loops;
+mod machine;
 mod notice;
 mod outcome;
+mod phases;
 mod plan;
+mod role;
 #[cfg(test)]
 mod sample;
+mod session;
 mod standing;
 mod store;
-mod summary;
 mod terminal;
 mod text;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let _ = args::Args::parse();
-    ExitCode::SUCCESS
+    role::play(std::env::args().nth(1).as_deref());
+    let args = args::Args::parse();
+    commands::run(&args).map_or_else(outcome::Failure::report, ExitCode::from)
 }

@@ -2,7 +2,7 @@
 //!
 //! Must not decide anything, and must not know how it looks.
 
-use crate::standing::Standing;
+use crate::progress::Progress;
 use judge::message::Opened;
 use model::{Event, Map, Seconds};
 use serde::Serialize;
@@ -127,7 +127,7 @@ pub enum Notice<'a> {
         /// The event.
         event: &'a Event,
         /// Where the campaign stands after it.
-        standing: &'a Standing,
+        progress: &'a Progress,
         /// What the search has used up.
         spent: Spent,
     },

@@ -39,17 +39,17 @@ fn shape(name: &str, ln: f64, verdict: Verdict) -> ShapeJudgement {
 
 /// A source that differs by `text`.
 pub fn source(text: &str) -> Source {
-    Source::c(format!("void f(void) {{}} /* {text} */\n"))
+    Source::c(format!("{text}\nvoid f(void) {{}}\n"))
 }
 
-/// A finished campaign: a naive baseline, one loser, one winner.
+/// A finished campaign: a naive baseline (candidate 0), one loser, one winner.
 pub fn campaign() -> Vec<Event> {
-    let proposed = |id: u32, text: &str, proposer: &str| Event::Proposed {
+    let proposed = |id: u32, text: &str| Event::Proposed {
         id: CandidateId(id),
         proposal: Proposal {
             source: source(text),
-            parents: if id == 0 { vec![] } else { vec![CandidateId(0)] },
-            proposer: proposer.to_owned(),
+            parents: vec![CandidateId(0)],
+            proposer: "embedded".to_owned(),
             note: format!("made {text}"),
             edit: "unroll".to_owned(),
         },
@@ -68,10 +68,9 @@ pub fn campaign() -> Vec<Event> {
         Event::NoiseMeasured { judgement: judgement(Verdict::Equivalent, &[("len=128", 0.0)]) },
         compared("naive/ceiling", 3.0),
         compared("start/stock", 1.0),
-        proposed(0, "naive", "baseline"),
-        proposed(1, "loser", "embedded"),
+        proposed(1, "int loser;"),
         judged(1, Verdict::Worse, 0.3),
-        proposed(2, "winner", "embedded"),
+        proposed(2, "int winner;"),
         judged(2, Verdict::Better, -0.5),
         Event::Promoted { id: CandidateId(2), judgement: judgement(Verdict::Better, &[("len=128", -0.5)]) },
         Event::SearchEnded { why: "budget spent".into() },
@@ -91,7 +90,7 @@ pub fn spec() -> CampaignSpec {
         max_candidates: None,
         hypothesis: String::new(),
         baselines: vec![
-            BaselineSpec { name: "naive".into(), strength: "naive".into(), source: Some(source("naive")) },
+            BaselineSpec { name: "naive".into(), strength: "naive".into(), source: Some(source("int naive;")) },
             BaselineSpec { name: "stock".into(), strength: "stock".into(), source: None },
         ],
         unconfined: false,

@@ -75,3 +75,9 @@ pub fn baseline_names(problem: &Problem) -> Vec<String> {
 pub fn workload_names(problem: &Problem) -> Vec<String> {
     problem.workloads.iter().map(|workload| workload.name.clone()).collect()
 }
+
+/// The problem named, if it is found where problems lie and is still the one with this digest.
+pub fn unchanged(name: &str, digest: &str) -> Option<Problem> {
+    let folder = crate::plan::problem_folder(Path::new(name)).ok()?;
+    Problem::load(&folder).ok().filter(|problem| problem.digest.to_string() == digest)
+}

@@ -7,7 +7,8 @@ use crate::outcome::Failure;
 use crate::plan::Place;
 use jiff::Timestamp;
 use ledger::{CampaignSummary, Ledger};
-use model::{CandidateId, Digest, Event, Proposal};
+use model::{Digest, Event};
+use search::{Campaign, Candidate};
 
 impl From<ledger::Error> for Failure {
     fn from(error: ledger::Error) -> Self {
@@ -71,10 +72,8 @@ pub struct Found {
     pub problem: String,
     /// Digest of the problem's folder.
     pub problem_digest: Digest,
-    /// Its number there.
-    pub id: CandidateId,
-    /// What was proposed.
-    pub proposal: Proposal,
+    /// The candidate, and what became of it.
+    pub candidate: Candidate,
 }
 
 /// The newest candidate whose source digest begins with `prefix`, six digits or more.
@@ -85,56 +84,45 @@ pub fn candidate(ledger: &Ledger, prefix: &str) -> Result<Option<Found>, Failure
     if prefix.len() < 6 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);
     }
-    for campaign in ledger.campaigns()?.iter().rev() {
-        let events = ledger.campaign_events(&campaign.id)?;
-        let is_it = |proposal: &Proposal| proposal.source.digest().to_string().starts_with(prefix);
-        if let Some((id, proposal)) = proposals(&events).find(|(_, proposal)| is_it(proposal)) {
-            return found(&campaign.id, &events, id, proposal).map(Some);
+    for summary in ledger.campaigns()?.iter().rev() {
+        let campaign = Campaign::fold(&ledger.campaign_events(&summary.id)?);
+        let is_it = |candidate: &&Candidate| candidate.proposal.source.digest().to_string().starts_with(prefix);
+        if let Some(candidate) = campaign.archive.iter().find(is_it) {
+            return found(&summary.id, &campaign, candidate).map(Some);
         }
     }
     Ok(None)
 }
 
-/// The winner of a campaign: the last that was promoted.
+/// The winner of a campaign: its champion, when that is not a baseline.
 ///
 /// # Errors
-/// When nothing was, or an entry does not read back.
-pub fn winner(ledger: &Ledger, campaign: &str) -> Result<Found, Failure> {
-    let events = ledger.campaign_events(campaign)?;
-    let promoted = events.iter().rev().find_map(|event| match event {
-        Event::Promoted { id, .. } => Some(*id),
-        _ => None,
-    });
-    let entry = promoted.and_then(|id| proposals(&events).find(|(known, _)| *known == id));
-    let (id, proposal) = entry.ok_or_else(|| {
-        let help = format!("`rooflab ledger show {campaign}` lists what it tried");
-        Failure::usage(format!("campaign {campaign} has no winner: nothing beat its starting point"), help)
-    })?;
-    found(campaign, &events, id, proposal)
+/// When nothing was promoted, or an entry does not read back.
+pub fn winner(ledger: &Ledger, id: &str) -> Result<Found, Failure> {
+    let campaign = Campaign::fold(&ledger.campaign_events(id)?);
+    match campaign.best().filter(|best| best.proposal.proposer != "baseline") {
+        Some(best) => found(id, &campaign, best),
+        None => Err(Failure::usage(
+            format!("campaign {id} has no winner: nothing beat its starting point"),
+            format!("`rooflab ledger show {id}` lists what it tried"),
+        )),
+    }
 }
 
-/// The candidates that the events propose.
-pub fn proposals(events: &[Event]) -> impl Iterator<Item = (CandidateId, &Proposal)> {
-    events.iter().filter_map(|event| match event {
-        Event::Proposed { id, proposal } => Some((*id, proposal)),
-        _ => None,
-    })
-}
-
-fn found(campaign: &str, events: &[Event], id: CandidateId, proposal: &Proposal) -> Result<Found, Failure> {
-    let Some(Event::Started { spec }) = events.first() else {
-        return Err(Failure::environment(
-            format!("campaign {campaign} does not begin with its specification"),
-            "`rooflab ledger check` says what else is damaged",
-        ));
-    };
+fn found(id: &str, campaign: &Campaign, candidate: &Candidate) -> Result<Found, Failure> {
+    let spec = campaign.spec.as_ref().ok_or_else(|| headless(id))?;
     Ok(Found {
-        campaign: campaign.to_owned(),
+        campaign: id.to_owned(),
         problem: spec.problem.clone(),
         problem_digest: spec.problem_digest,
-        id,
-        proposal: proposal.clone(),
+        candidate: candidate.clone(),
     })
+}
+
+/// A campaign that does not begin as every campaign does.
+pub fn headless(campaign: &str) -> Failure {
+    let what = format!("campaign {campaign} does not begin with its specification");
+    Failure::environment(what, "`rooflab ledger check` says what else is damaged")
 }
 
 /// One campaign's entries in a ledger.
@@ -192,11 +180,11 @@ mod tests {
     #[test]
     fn candidates_by_digest() {
         let (_folder, ledger) = ledger();
-        let digest = sample::source("winner").digest().to_string();
+        let digest = sample::source("int winner;").digest().to_string();
         let found = candidate(&ledger, &digest[..8]).unwrap().unwrap();
-        assert_eq!((found.campaign.as_str(), found.id), ("norm-2", CandidateId(2)));
+        assert_eq!((found.campaign.as_str(), found.candidate.id.0), ("norm-2", 2));
         assert_eq!(candidate(&ledger, &digest[..4]).unwrap(), None);
-        assert_eq!(winner(&ledger, "norm-1").unwrap().id, CandidateId(2));
+        assert_eq!(winner(&ledger, "norm-1").unwrap().candidate.id.0, 2);
     }
 
     #[test]

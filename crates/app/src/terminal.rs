@@ -5,11 +5,11 @@
 
 use crate::duration::show;
 use crate::notice::{Listener, Notice, Origin, Phase, Spent};
-use crate::standing::Standing;
+use crate::progress::Progress;
 use crate::text::{self, line, percent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::message::Opened;
-use model::{Certificate, Event, Judgement, Map, Outcome, Seconds};
+use model::{Certificate, Event, Judgement, Map, Seconds};
 use std::io::Write;
 
 /// Steps of the bar; finer than any terminal is wide.
@@ -64,25 +64,26 @@ impl<W: Write + Send> Terminal<W> {
         }
     }
 
-    fn recorded(&mut self, event: &Event, standing: &Standing, spent: &Spent) {
+    fn recorded(&mut self, event: &Event, progress: &Progress, spent: &Spent) {
         match event {
             Event::NoiseMeasured { judgement } => self.say(&line("", &noise(judgement))),
             Event::Compared { name, judgement } => self.say(&line("", &compared(name, judgement))),
             Event::Promoted { id, .. } => {
-                let text = format!("#{:<4} {}  ({})", id.0, standing.best(), standing.note);
-                self.say(&line("", &text));
+                let note = progress.best.as_ref().filter(|best| best.id == id.0).map_or("", |best| best.note.as_str());
+                self.say(&line("", &format!("{}  ({note})", progress.words())));
             }
             Event::Ablated { hunk, judgement } => self.say(&line("", &ablated(hunk, judgement))),
             Event::Verified { certificate, .. } => self.certificate(certificate),
             Event::SearchEnded { why } => {
                 self.clear();
-                self.say(&line("", &format!("{}: {}", why, yields(standing))));
+                self.say(&line("", &format!("{}: {}", why, report::terminal::yield_line(&progress.outcomes))));
             }
             _ => {}
         }
         if let Some(bar) = &self.bar {
             bar.set_position((spent.share().unwrap_or(0.0) * STEPS as f64) as u64);
-            bar.set_message(progress(standing, spent));
+            bar.set_message(self::bar(progress, spent));
+            bar.tick();
         }
     }
 
@@ -127,7 +128,7 @@ impl<W: Write + Send> Listener for Terminal<W> {
             Notice::Phase { phase, expected } => self.begin(phase, expected),
             Notice::Machine { map, origin } => self.machine(map, origin),
             Notice::Opened { opened } => self.opened(opened),
-            Notice::Recorded { event, standing, spent } => self.recorded(event, standing, &spent),
+            Notice::Recorded { event, progress, spent } => self.recorded(event, progress, &spent),
             Notice::Working { text } => {
                 if self.phase != Some(Phase::Search) {
                     self.say(&line("", text));
@@ -181,7 +182,8 @@ fn noise(judgement: &Judgement) -> String {
 }
 
 fn compared(name: &str, judgement: &Judgement) -> String {
-    let shapes: Vec<String> = judgement.shapes.iter().filter_map(text::effect).collect();
+    let show = if name.ends_with("/ceiling") { text::fraction } else { text::effect };
+    let shapes: Vec<String> = judgement.shapes.iter().filter_map(show).collect();
     let shapes = if shapes.is_empty() { judgement.verdict.to_string() } else { shapes.join("   ") };
     format!("{name:<20} {shapes}")
 }
@@ -197,22 +199,7 @@ fn ablated(hunk: &str, judgement: &Judgement) -> String {
     format!("{says:<32} {hunk}")
 }
 
-fn progress(standing: &Standing, spent: &Spent) -> String {
-    let best = if standing.champion.is_some() { standing.best() } else { "nothing better yet".into() };
+fn bar(progress: &Progress, spent: &Spent) -> String {
     let left = spent.left().map_or(String::new(), |left| format!(", {} left", show(left)));
-    format!("{} judged, {best}{left}", standing.judged)
-}
-
-/// The yield, as a report opens with it.
-fn yields(standing: &Standing) -> String {
-    let names = [
-        (Outcome::Invalid, "invalid"),
-        (Outcome::Cheated, "cheated"),
-        (Outcome::Noise, "noise"),
-        (Outcome::Loss, "loss"),
-        (Outcome::Win, "win"),
-    ];
-    let counts: Vec<String> =
-        names.iter().map(|(outcome, name)| format!("{} {name}", standing.count(*outcome))).collect();
-    format!("{} attempted, {} skipped; {}", standing.attempted, standing.skipped, counts.join(", "))
+    format!("{} judged, best {}{left}", progress.outcomes.attempted, progress.words())
 }

@@ -2,7 +2,7 @@
 //!
 //! Pure: values in, strings out.
 
-use model::{Arm, Certificate, Fingerprint, Judgement, Map, Rung, RungOutcome, ShapeJudgement};
+use model::{Arm, Certificate, Fingerprint, Map, Rung, RungOutcome, ShapeJudgement};
 
 /// Width of the left column.
 const LABEL: usize = 12;
@@ -26,6 +26,13 @@ pub fn effect(shape: &ShapeJudgement) -> Option<String> {
         "{} {:.2}x [{:.2}, {:.2}]",
         shape.workload.name, speed.value, speed.interval.low, speed.interval.high
     ))
+}
+
+/// `len=128 41 % [40, 42]` of a comparison with a ceiling, or none when nothing was timed.
+pub fn fraction(shape: &ShapeJudgement) -> Option<String> {
+    let of = shape.ln?.map(|ln| (-ln).exp());
+    let percents = (of.interval.low * 100.0, of.interval.high * 100.0);
+    Some(format!("{} {} [{:.0}, {:.0}]", shape.workload.name, percent(of.value), percents.0, percents.1))
 }
 
 /// The machine in one line.
@@ -58,30 +65,6 @@ pub fn arm(arm: &Arm) -> String {
         Arm::Baseline(name) => format!("baseline {name}"),
         Arm::Ceiling(name) => format!("ceiling {name}"),
     }
-}
-
-/// A judgement as a table: one aligned line a workload.
-pub fn judgement(judgement: &Judgement, fractions: &[Option<f64>]) -> String {
-    let mut rows = vec![["workload", "verdict", "speed-up", "interval", "candidate", "against", "pairs", "of ceiling"].map(String::from)];
-    for (i, shape) in judgement.shapes.iter().enumerate() {
-        rows.push(row(shape, fractions.get(i).copied().flatten()));
-    }
-    align(&rows)
-}
-
-fn row(shape: &ShapeJudgement, fraction: Option<f64>) -> [String; 8] {
-    let absent = || "-".to_owned();
-    let speed = shape.ln.map(|ln| ln.map(|ln| (-ln).exp()));
-    [
-        shape.workload.name.clone(),
-        shape.verdict.name().to_owned(),
-        speed.map_or_else(absent, |speed| format!("{:.3}x", speed.value)),
-        speed.map_or_else(absent, |speed| format!("{:.3}..{:.3}", speed.interval.low, speed.interval.high)),
-        shape.candidate.map_or_else(absent, |time| time.to_string()),
-        shape.against.map_or_else(absent, |time| time.to_string()),
-        shape.pairs.to_string(),
-        fraction.map_or_else(absent, percent),
-    ]
 }
 
 /// A certificate: one line a rung, and a sentence.
@@ -125,8 +108,6 @@ pub fn align<const N: usize>(rows: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
-    use model::Verdict;
 
     #[test]
     fn percentages() {
@@ -135,12 +116,5 @@ mod tests {
         check(0.031, "3.1 %");
         check(0.0041, "0.41 %");
         check(-0.02, "-2.0 %");
-    }
-
-    #[test]
-    fn a_judgement_is_a_table() {
-        let judgement = sample::judgement(Verdict::Better, &[("len=128", -0.5), ("len=1024", -0.25)]);
-        let shown = super::judgement(&judgement, &[Some(0.041), None]);
-        insta::assert_snapshot!(shown, @"");
     }
 }

@@ -3,10 +3,11 @@
 //! Must not measure or judge: every figure here was in an event. Pure.
 
 use crate::ceilings::Bounds;
-use crate::hunks;
 use jiff::Timestamp;
 use model::{CampaignSpec, CandidateId, Estimate, Event, Interval, Judgement, Map, Proposal, Verdict};
 use problems::Problem;
+use search::mining::{self, Jump};
+use search::{Campaign, Candidate, Standing};
 use report::{
     AblationView, CampaignView, CandidateView, Comparison, Effect, JumpView, ScoreRow, Versus, WinnerView,
     WorkloadView, Yield,
@@ -34,35 +35,28 @@ pub struct Record<'a> {
 /// The view, or none for a campaign that does not begin with its specification.
 pub fn view(record: &Record<'_>) -> Option<CampaignView> {
     let (started, Event::Started { spec }) = record.events.first()? else { return None };
-    let events = || record.events.iter().map(|(_, event)| event);
-    let family = Family::of(record.events);
-    let candidates = family.views(record.events);
+    let campaign = Campaign::fold(record.events.iter().map(|(_, event)| event));
+    let candidates = candidates(&campaign, record.events);
     let find = |wanted: fn(&Event) -> bool| record.events.iter().find(|(_, event)| wanted(event));
     let finished = find(|event| matches!(event, Event::Finished)).map(|(at, _)| at.to_string());
-    let ended = events().find_map(|event| match event {
-        Event::SearchEnded { why } => Some(why.clone()),
-        _ => None,
-    });
-    let certificate = events().filter_map(|event| match event {
-        Event::Verified { certificate, .. } => Some((**certificate).clone()),
-        _ => None,
-    });
+    let winner = winner(&campaign);
+    let lineage = winner.as_ref().map(|_| mining::lineage(&campaign, campaign.champion())).unwrap_or_default();
     Some(CampaignView {
         id: record.id.to_owned(),
         spec: spec.clone(),
         started: started.to_string(),
         finished,
-        ended,
+        ended: campaign.ended.clone(),
         confidence: CONFIDENCE,
         machine: record.map.cloned(),
         workloads: workloads(record),
         outcomes: Yield::of(&candidates),
-        lineage: family.lineage(),
-        winner: family.winner(spec),
-        ablations: ablations(record, &family),
+        lineage: lineage.iter().map(|step| jump(&campaign, step)).collect(),
+        winner,
+        ablations: ablations(&campaign),
         comparisons: comparisons(spec, record.events),
         scores: scores(spec, record),
-        certificate: certificate.last(),
+        certificate: campaign.certificate.as_ref().map(|(_, certificate)| certificate.clone()),
         warnings: warnings(spec, record),
         raw: record.raw.to_owned(),
         candidates,
@@ -80,160 +74,74 @@ pub fn mean(judgement: &Judgement) -> Option<Estimate> {
     })
 }
 
-/// Who came from whom, and what the judge said.
-pub struct Family<'a> {
-    proposals: BTreeMap<CandidateId, &'a Proposal>,
-    judged: BTreeMap<CandidateId, (CandidateId, &'a Judgement)>,
-    promoted: Vec<(CandidateId, &'a Judgement)>,
-    cumulative: BTreeMap<CandidateId, f64>,
+/// A step of the winner's ancestry.
+fn jump(campaign: &Campaign, jump: &Jump) -> JumpView {
+    let fresh = campaign.archive.get(jump.id).and_then(|candidate| candidate.fresh.as_ref());
+    JumpView {
+        id: jump.id.0,
+        note: jump.note.clone(),
+        edit: jump.edit.clone(),
+        diff: jump.diff.clone(),
+        // The fresh estimate, and only where the opponent was the parent.
+        ln: fresh.filter(|_| jump.against == Some(jump.parent)).and_then(mean),
+        cumulative: jump.cumulative.map(|ln| (-ln).exp()),
+    }
 }
 
-impl<'a> Family<'a> {
-    /// Reads the events.
-    pub fn of(events: &'a [(Timestamp, Event)]) -> Self {
-        let mut family = Self {
-            proposals: BTreeMap::new(),
-            judged: BTreeMap::new(),
-            promoted: Vec::new(),
-            cumulative: BTreeMap::new(),
-        };
-        for (_, event) in events {
-            match event {
-                Event::Proposed { id, proposal } => {
-                    if proposal.parents.is_empty() {
-                        family.cumulative.insert(*id, 1.0);
-                    }
-                    family.proposals.insert(*id, proposal);
-                }
-                Event::Judged { id, against, judgement } => {
-                    family.judged.insert(*id, (*against, judgement));
-                    family.accumulate(*id, *against, judgement);
-                }
-                Event::Promoted { id, judgement } => family.promoted.push((*id, judgement)),
-                _ => {}
-            }
-        }
-        family
-    }
+fn winner(campaign: &Campaign) -> Option<WinnerView> {
+    let best = campaign.best().filter(|best| !is_baseline(&best.proposal))?;
+    let root = campaign.archive.get(*campaign.archive.ancestors(best.id).first()?)?;
+    let baselines = &campaign.spec.as_ref()?.baselines;
+    let base = baselines.iter().find(|baseline| baseline.source.as_ref() == Some(&root.proposal.source));
+    Some(WinnerView {
+        id: best.id.0,
+        source: best.proposal.source.clone(),
+        base: base.map_or_else(|| root.proposal.note.clone(), |baseline| baseline.name.clone()),
+        diff: mining::diff(&root.proposal.source, &best.proposal.source),
+    })
+}
 
-    fn accumulate(&mut self, id: CandidateId, against: CandidateId, judgement: &Judgement) {
-        let base = self.cumulative.get(&against).copied();
-        if let (Some(base), Some(gain)) = (base, judgement.speedup()) {
-            self.cumulative.insert(id, base * gain);
+fn candidates(campaign: &Campaign, events: &[(Timestamp, Event)]) -> Vec<CandidateView> {
+    let mut last: BTreeMap<CandidateId, Timestamp> = BTreeMap::new();
+    let mut began = None;
+    for (when, event) in events {
+        if let Event::Proposed { id, .. } | Event::Judged { id, .. } = event {
+            began.get_or_insert(*when);
+            last.insert(*id, *when);
         }
     }
+    let seconds = |id| Some(last.get(&id)?.duration_since(began?).as_secs_f64());
+    let offered = campaign.archive.iter().filter(|candidate| !is_baseline(&candidate.proposal));
+    offered.map(|candidate| candidate_view(candidate, seconds(candidate.id).unwrap_or(0.0))).collect()
+}
 
-    /// The last that was promoted.
-    pub fn champion(&self) -> Option<CandidateId> {
-        self.promoted.last().map(|(id, _)| *id)
-    }
-
-    /// From the root to the champion.
-    fn ancestry(&self) -> Vec<CandidateId> {
-        let mut line: Vec<CandidateId> = Vec::new();
-        let mut next = self.champion();
-        while let Some(id) = next.filter(|id| !line.contains(id)) {
-            line.push(id);
-            next = self.proposals.get(&id).and_then(|proposal| proposal.parents.first()).copied();
-        }
-        line.reverse();
-        line
-    }
-
-    /// The champion's source and the one it descends from.
-    pub fn ends(&self) -> Option<(&'a Proposal, &'a Proposal)> {
-        let line = self.ancestry();
-        Some((self.proposals.get(line.first()?)?, self.proposals.get(line.last()?)?))
-    }
-
-    fn lineage(&self) -> Vec<JumpView> {
-        let line = self.ancestry();
-        let jump = |pair: &[CandidateId]| {
-            let (parent, id) = (pair[0], pair[1]);
-            let (old, new) = (self.proposals.get(&parent)?, self.proposals.get(&id)?);
-            let (against, judgement) = self.judged.get(&id).map(|(against, judgement)| (*against, *judgement))?;
-            Some(JumpView {
-                id: id.0,
-                note: new.note.clone(),
-                edit: new.edit.clone(),
-                diff: diff(old, new, [&format!("#{}", parent.0), &format!("#{}", id.0)]),
-                ln: mean(judgement).filter(|_| against == parent),
-                cumulative: self.cumulative.get(&id).copied(),
-            })
-        };
-        line.windows(2).filter_map(jump).collect()
-    }
-
-    fn winner(&self, spec: &CampaignSpec) -> Option<WinnerView> {
-        let id = self.champion()?;
-        let (root, winner) = self.ends()?;
-        let base = spec.baselines.iter().find(|baseline| baseline.source.as_ref() == Some(&root.source));
-        let base = base.map_or_else(|| root.note.clone(), |baseline| baseline.name.clone());
-        let diff = diff(root, winner, [&base, "winner"]);
-        Some(WinnerView { id: id.0, source: winner.source.clone(), base, diff })
-    }
-
-    fn views(&self, events: &[(Timestamp, Event)]) -> Vec<CandidateView> {
-        let mut skipped = BTreeMap::new();
-        let mut at = BTreeMap::new();
-        for (when, event) in events {
-            match event {
-                Event::Skipped { id, why } => {
-                    skipped.insert(*id, why.clone());
-                }
-                Event::Proposed { id, .. } | Event::Judged { id, .. } => {
-                    at.insert(*id, *when);
-                }
-                _ => {}
-            }
-        }
-        let offered = |event: &Event| matches!(event, Event::Proposed { proposal, .. } if !is_baseline(proposal));
-        let began = events.iter().find(|(_, event)| offered(event)).map(|(when, _)| *when);
-        let offered = self.proposals.iter().filter(|(_, proposal)| !is_baseline(proposal));
-        let seconds = |id| Some(at.get(id)?.duration_since(began?).as_secs_f64());
-        offered
-            .map(|(id, proposal)| CandidateView {
-                skipped: skipped.remove(id),
-                seconds: seconds(id).unwrap_or(0.0),
-                ..self.candidate(*id, proposal)
-            })
-            .collect()
-    }
-
-    fn candidate(&self, id: CandidateId, proposal: &Proposal) -> CandidateView {
-        let judged = self.judged.get(&id);
-        let effects = judged.into_iter().flat_map(|(_, judgement)| &judgement.shapes);
-        CandidateView {
-            id: id.0,
-            parents: proposal.parents.iter().map(|parent| parent.0).collect(),
-            proposer: proposal.proposer.clone(),
-            edit: proposal.edit.clone(),
-            note: proposal.note.clone(),
-            verdict: judged.map(|(_, judgement)| judgement.verdict.clone()),
-            skipped: None,
-            against: judged.map(|(against, _)| against.0),
-            effects: effects
-                .filter_map(|shape| Some(Effect { workload: shape.workload.name.clone(), ln: shape.ln? }))
-                .collect(),
-            cumulative: self.cumulative.get(&id).copied(),
-            seconds: 0.0,
-            promoted: self.promoted.iter().any(|(promoted, _)| *promoted == id),
-        }
+fn candidate_view(candidate: &Candidate, seconds: f64) -> CandidateView {
+    let judgement = candidate.judgement.as_ref();
+    let effects = judgement.into_iter().flat_map(|judgement| &judgement.shapes);
+    CandidateView {
+        id: candidate.id.0,
+        parents: candidate.proposal.parents.iter().map(|parent| parent.0).collect(),
+        proposer: candidate.proposal.proposer.clone(),
+        edit: candidate.proposal.edit.clone(),
+        note: candidate.proposal.note.clone(),
+        verdict: judgement.map(|judgement| judgement.verdict.clone()),
+        skipped: match &candidate.standing {
+            Standing::Skipped(why) => Some(why.clone()),
+            _ => None,
+        },
+        against: candidate.against.map(|against| against.0),
+        effects: effects
+            .filter_map(|shape| Some(Effect { workload: shape.workload.name.clone(), ln: shape.ln? }))
+            .collect(),
+        cumulative: candidate.speedup(),
+        seconds,
+        promoted: candidate.standing == Standing::Promoted,
     }
 }
 
 /// Whether the search was given it rather than found it.
-pub fn is_baseline(proposal: &Proposal) -> bool {
+fn is_baseline(proposal: &Proposal) -> bool {
     proposal.proposer == "baseline"
-}
-
-fn diff(old: &Proposal, new: &Proposal, names: [&str; 2]) -> String {
-    let flags = |proposal: &Proposal| match proposal.source.flags.as_slice() {
-        [] => String::new(),
-        flags => format!("/* flags: {} */\n", flags.join(" ")),
-    };
-    let text = |proposal: &Proposal| flags(proposal) + &proposal.source.text;
-    report::unified_diff(&text(old), &text(new), names)
 }
 
 fn workloads(record: &Record<'_>) -> Vec<WorkloadView> {
@@ -247,19 +155,19 @@ fn workloads(record: &Record<'_>) -> Vec<WorkloadView> {
         .collect()
 }
 
-fn ablations(record: &Record<'_>, family: &Family<'_>) -> Vec<AblationView> {
-    let texts: BTreeMap<String, String> = family
-        .ends()
-        .map(|(root, winner)| hunks::of(&root.source, &winner.source))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|hunk| (hunk.name, hunk.diff))
-        .collect();
-    let ablated = record.events.iter().filter_map(|(_, event)| match event {
-        Event::Ablated { hunk, judgement } => Some((hunk, judgement)),
-        _ => None,
-    });
-    ablated
+fn ablations(campaign: &Campaign) -> Vec<AblationView> {
+    let ends = campaign.best().zip(campaign.archive.get(CandidateId(0)));
+    let texts: BTreeMap<String, String> = ends
+        .map(|(best, base)| (&best.proposal.source, &base.proposal.source))
+        .map(|(winner, base)| {
+            let hunks = mining::hunks(base, winner).into_iter();
+            hunks.map(|hunk| (mining::diff(&mining::without(winner, base, &hunk), winner), hunk.words)).collect()
+        })
+        .map(|pairs: Vec<(String, String)>| pairs.into_iter().map(|(diff, words)| (words, diff)).collect())
+        .unwrap_or_default();
+    campaign
+        .ablations
+        .iter()
         .map(|(hunk, judgement)| AblationView {
             hunk: hunk.clone(),
             diff: texts.get(hunk).cloned().unwrap_or_default(),
@@ -374,7 +282,7 @@ mod tests {
         ]);
         let winner = view.winner.unwrap();
         assert_eq!((winner.id, winner.base.as_str()), (2, "naive"));
-        assert!(winner.diff.contains("+void f(void) {} /* winner */"), "{}", winner.diff);
+        assert!(winner.diff.contains("+int winner;"), "{}", winner.diff);
         let jump = &view.lineage[0];
         assert_eq!((jump.id, jump.ln.map(|ln| ln.value)), (2, Some(-0.5)));
         assert!((jump.cumulative.unwrap() - 0.5f64.exp()).abs() < 1e-12);

@@ -24,11 +24,11 @@ pub fn run(args: &ExportArgs) -> Outcome {
     let voice = Voice::new(Terminal::new(std::io::stderr()));
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map: None, voice };
     let (mut judge, _) = bench.open()?;
-    let source = &found.proposal.source;
+    let source = &found.candidate.proposal.source;
     let digest = judge.export(source, &absolute(&library)?, &absolute(&header)?)?;
     let text = args.out.join(format!("{entry}.c"));
     std::fs::write(&text, &source.text).map_err(|error| Failure::file(&text, &error))?;
-    println!("candidate #{} of {}, library {}", found.id.0, found.campaign, digest.short());
+    println!("candidate #{} of {}, library {}", found.candidate.id.0, found.campaign, digest.short());
     for path in [&header, &library, &text] {
         println!("{}", path.display());
     }

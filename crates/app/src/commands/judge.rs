@@ -9,21 +9,22 @@ use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{self, Confinement, Format, Place};
 use crate::session::{Bench, baseline_names, problem, workload_names};
 use crate::terminal::Terminal;
-use crate::text::{self, line};
-use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Slice, Verdict};
+use crate::text::{self, line, percent};
+use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Slice, Trust};
 use problems::{Problem, Strength};
 use serde::Serialize;
 
 /// Process pairs at most when the evidence is to decide; what a patient person waits for.
 const MAX_PROCESS_PAIRS: u32 = 60;
 
-/// What `--json` prints.
+/// What `--json` prints: the judgement itself, and beside it what was asked.
 #[derive(Serialize)]
 struct Answer<'a> {
+    #[serde(flatten)]
+    judgement: &'a Judgement,
     problem: &'a str,
     problem_digest: Digest,
     job: &'a Job,
-    judgement: &'a Judgement,
     /// Share of the floor time that the map gives, workload by workload; null without a map.
     of_ceiling: Vec<Option<f64>>,
 }
@@ -89,43 +90,28 @@ fn fractions(problem: &Problem, map: Option<&Map>, judgement: &Judgement) -> Vec
 }
 
 fn show(job: &Job, judgement: &Judgement, of_ceiling: &[Option<f64>]) -> String {
-    let mut lines = vec![
-        line("verdict", &verdict(&judgement.verdict)),
-        line("candidate", &format!("{} against {}", text::arm(&job.candidate), text::arm(&job.against))),
-    ];
-    if judgement.verdict.is_measured() || judgement.shapes.iter().any(|shape| shape.ln.is_some()) {
-        lines.push(String::new());
-        lines.push(text::judgement(judgement, of_ceiling));
-        lines.push(String::new());
+    let mut text = format!("{} against {}\n", text::arm(&job.candidate), text::arm(&job.against));
+    text += &report::terminal::judgement(judgement);
+    let shares: Vec<String> = judgement
+        .shapes
+        .iter()
+        .zip(of_ceiling)
+        .filter_map(|(shape, share)| Some(format!("{} {}", shape.workload.name, percent((*share)?))))
+        .collect();
+    if !shares.is_empty() {
+        text += &format!("of the floor time that the stored map gives: {}\n", shares.join(", "));
     }
-    if judgement.trust == model::Trust::Unconfined {
-        lines.push(line("trust", "unconfined: the candidate ran without a sandbox, so nothing is promised"));
+    if judgement.trust == Trust::Unconfined {
+        text += "unconfined: the candidate ran without a sandbox, so nothing is promised\n";
     }
-    for remark in &judgement.remarks {
-        lines.push(line("remark", remark));
-    }
-    if !judgement.log.trim().is_empty() {
-        lines.push(line("compiler", ""));
-        lines.extend(judgement.log.trim_end().lines().map(|text| format!("  {text}")));
-    }
-    lines.join("\n") + "\n"
-}
-
-fn verdict(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Better => "better: faster than what it is compared with, beyond the noise".into(),
-        Verdict::Worse => "worse: slower than what it is compared with, beyond the noise".into(),
-        Verdict::Equivalent => "equivalent: the difference lies inside the margin".into(),
-        Verdict::Undecided => "undecided: the evidence does not decide; measure longer with --fixed or --cap".into(),
-        other => other.to_string(),
-    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample;
-    use model::{Rule, Source};
+    use model::{Rule, Source, Verdict};
 
     fn shown(verdict: Verdict, effects: &[(&str, f64)]) -> String {
         let judgement = sample::judgement(verdict, effects);

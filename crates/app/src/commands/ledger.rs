@@ -3,12 +3,12 @@
 use crate::args::{LedgerArgs, LedgerVerb};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{Format, Place};
-use crate::standing::Standing;
-use crate::store::{self, proposals};
+use crate::progress::Progress;
+use crate::store::{self, Found};
 use crate::text::{align, line};
 use ::ledger::{CampaignSummary, Ledger};
-use model::{CandidateId, Event};
-use std::collections::BTreeMap;
+use model::Verdict;
+use search::{Campaign, Candidate, Standing};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
@@ -64,8 +64,7 @@ fn show(ledger: &Ledger, id: &str, format: Format) -> Outcome {
         Err(other) => return Err(other),
     }
     if let Some(found) = store::candidate(ledger, id)? {
-        let events = ledger.campaign_events(&found.campaign)?;
-        return show_candidate(&found, &events, format);
+        return show_candidate(&found, format);
     }
     let entry = ledger.get(id)?;
     super::print_json(&entry)
@@ -76,79 +75,67 @@ fn show_campaign(ledger: &Ledger, summary: &CampaignSummary, format: Format) -> 
     if format == Format::Json {
         return super::print_json(&events);
     }
-    let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
+    let campaign = Campaign::fold(events.iter().map(|(_, event)| event));
     println!("{}", line("campaign", &summary.id));
     println!("{}", line("problem", &format!("{} ({})", summary.problem, &summary.problem_digest[..12])));
-    if let Some(Event::Started { spec }) = events.first() {
+    if let Some(spec) = &campaign.spec {
         println!("{}", line("seed", &spec.seed.to_string()));
         if !spec.hypothesis.is_empty() {
             println!("{}", line("hypothesis", &spec.hypothesis));
         }
     }
-    let standing = Standing::of(&events);
-    if let Some(champion) = standing.champion {
-        println!("{}", line("winner", &format!("#{}, {} ({})", champion.0, standing.best(), standing.note)));
-    }
-    println!("\n{}", align(&candidates(&events)));
+    let progress = Progress::of(&campaign);
+    println!("{}", line("best", &progress.words()));
+    println!("{}", line("tried", &report::terminal::yield_line(&progress.outcomes)));
+    let heads = ["#", "source", "from", "verdict", "over #0", "what was done"].map(String::from);
+    let rows: Vec<[String; 6]> = std::iter::once(heads).chain(campaign.archive.iter().map(candidate_row)).collect();
+    println!("\n{}", align(&rows));
     Ok(Done::Complete)
 }
 
-/// One row a candidate, with the last word on it.
-fn candidates(events: &[Event]) -> Vec<[String; 6]> {
-    let mut words: BTreeMap<CandidateId, (String, String)> = BTreeMap::new();
-    for event in events {
-        let (id, word, speed) = match event {
-            Event::Skipped { id, why } => (id, format!("skipped: {why}"), None),
-            Event::Judged { id, judgement, .. } => (id, judgement.verdict.name().to_owned(), judgement.speedup()),
-            Event::Promoted { id, judgement } => (id, "promoted".to_owned(), judgement.speedup()),
-            Event::NotPromoted { id, judgement } => (id, "not confirmed".to_owned(), judgement.speedup()),
-            _ => continue,
-        };
-        words.insert(*id, (word, speed.map_or_else(|| "-".to_owned(), |speed| format!("{speed:.3}x"))));
-    }
-    let heads = ["#", "source", "from", "verdict", "speed-up", "what was done"].map(String::from);
-    let rows = proposals(events).map(|(id, proposal)| {
-        let (word, speed) = words.get(&id).cloned().unwrap_or_else(|| ("-".into(), "-".into()));
-        let parents: Vec<String> = proposal.parents.iter().map(|parent| parent.0.to_string()).collect();
-        let source = proposal.source.digest().short();
-        [id.0.to_string(), source, parents.join(","), word, speed, proposal.note.clone()]
-    });
-    std::iter::once(heads).chain(rows).collect()
+fn candidate_row(candidate: &Candidate) -> [String; 6] {
+    let parents: Vec<String> = candidate.proposal.parents.iter().map(|parent| parent.0.to_string()).collect();
+    [
+        candidate.id.0.to_string(),
+        candidate.proposal.source.digest().short(),
+        parents.join(","),
+        word(candidate),
+        candidate.speedup().map_or_else(|| "-".to_owned(), |gain| format!("{gain:.3}x")),
+        candidate.proposal.note.clone(),
+    ]
 }
 
-fn show_candidate(found: &store::Found, events: &[Event], format: Format) -> Outcome {
-    let of_it = |event: &&Event| match event {
-        Event::Proposed { id, .. }
-        | Event::Skipped { id, .. }
-        | Event::Judged { id, .. }
-        | Event::Promoted { id, .. }
-        | Event::NotPromoted { id, .. }
-        | Event::Verified { id, .. } => *id == found.id,
-        _ => false,
-    };
-    let its: Vec<&Event> = events.iter().filter(of_it).collect();
-    if format == Format::Json {
-        return super::print_json(&its);
+/// The last word on a candidate.
+fn word(candidate: &Candidate) -> String {
+    let verdict = candidate.verdict().map_or("-", Verdict::name);
+    match &candidate.standing {
+        Standing::Skipped(why) => format!("skipped: {why}"),
+        Standing::Promoted if candidate.judgement.is_none() => "baseline".to_owned(),
+        Standing::Promoted => "promoted".to_owned(),
+        Standing::NotPromoted => format!("not confirmed ({verdict})"),
+        Standing::Judged | Standing::Waiting => verdict.to_owned(),
     }
-    println!("{}", line("candidate", &format!("#{} of {}", found.id.0, found.campaign)));
-    println!("{}", line("source", &found.proposal.source.digest().to_string()));
-    println!("{}", line("done", &format!("{} ({})", found.proposal.note, found.proposal.proposer)));
-    println!("{}", line("flags", &found.proposal.source.flags.join(" ")));
-    for event in its {
-        match event {
-            Event::Skipped { why, .. } => println!("{}", line("skipped", why)),
-            Event::Judged { judgement, against, .. } => {
-                println!("{}", line("judged", &format!("against #{}: {}", against.0, judgement.verdict)));
-                println!("{}", crate::text::judgement(judgement, &[]));
-            }
-            Event::Promoted { judgement, .. } => println!("promoted\n{}", crate::text::judgement(judgement, &[])),
-            Event::NotPromoted { judgement, .. } => {
-                println!("not confirmed\n{}", crate::text::judgement(judgement, &[]));
-            }
-            _ => {}
+}
+
+fn show_candidate(found: &Found, format: Format) -> Outcome {
+    let candidate = &found.candidate;
+    if format == Format::Json {
+        return super::print_json(&serde_json::json!({
+            "campaign": found.campaign, "id": candidate.id, "proposal": candidate.proposal,
+            "judgement": candidate.judgement, "fresh": candidate.fresh, "against": candidate.against,
+        }));
+    }
+    println!("{}", line("candidate", &format!("#{} of {}", candidate.id.0, found.campaign)));
+    println!("{}", line("source", &candidate.proposal.source.digest().to_string()));
+    println!("{}", line("done", &format!("{} ({})", candidate.proposal.note, candidate.proposal.proposer)));
+    println!("{}", line("flags", &candidate.proposal.source.flags.join(" ")));
+    println!("{}", line("verdict", &word(candidate)));
+    for (title, judgement) in [("judged", &candidate.judgement), ("fresh test", &candidate.fresh)] {
+        if let Some(judgement) = judgement {
+            print!("\n{title}\n{}", report::terminal::judgement(judgement));
         }
     }
-    println!("\n{}", found.proposal.source.text);
+    println!("\n{}", candidate.proposal.source.text);
     Ok(Done::Complete)
 }
 

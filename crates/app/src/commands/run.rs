@@ -132,7 +132,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     driver.begin(Phase::Report, None);
     drop(driver);
     let written = artefacts::write(&ledger, &id, &Folder::new(&plan.place.out, &id), Some(problem))?;
-    let summary = crate::summary::of(&ledger.campaign_events(&id)?);
+    let summary = report::terminal::summary(&written.view);
     voice.say(&Notice::Finished { summary: &summary, report: &written.report });
     Ok(Done::Complete)
 }
