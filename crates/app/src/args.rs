@@ -105,8 +105,8 @@ pub struct RunArgs {
     /// could be known in advance could be cheated on.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Go on with this problem's campaign that did not finish.
-    #[arg(long, conflicts_with_all = ["seed", "candidates", "hypothesis"])]
+    /// Go on with this problem's newest campaign that did not finish, as it was begun.
+    #[arg(long, conflicts_with_all = ["seed", "budget", "candidates", "hypothesis"])]
     pub resume: bool,
     /// What you expect to find, written to the ledger before the run.
     #[arg(long, value_name = "TEXT", default_value = "")]

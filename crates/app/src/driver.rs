@@ -3,7 +3,7 @@
 //! Must not choose what to try (the campaign does) nor what an answer means (the judge does).
 
 use crate::evaluator::{Climb, Evaluator};
-use crate::notice::{Notice, Phase, Spent, Voice};
+use crate::notice::{Expected, Notice, Phase, Spent, Voice};
 use crate::outcome::Failure;
 use crate::progress::Progress;
 use judge::client::JudgeError;
@@ -74,7 +74,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Says that a phase begins, unless it is the present one.
-    pub fn enter(&self, phase: Phase, expected: Option<Seconds>) {
+    pub fn enter(&self, phase: Phase, expected: Option<Expected>) {
         if self.phase.replace(Some(phase)) != Some(phase) {
             self.parts.voice.say(&Notice::Phase { phase, expected });
         }
@@ -85,10 +85,15 @@ impl<'a> Driver<'a> {
         self.parts.voice.say(&Notice::Warning { text });
     }
 
-    /// Notes what the search has used up.
-    pub fn spend(&mut self, time: Seconds, candidates: u32) {
+    /// What the search has used up.
+    pub fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// Notes how long the search has taken, over all sittings.
+    pub fn spend(&mut self, time: Seconds) {
         self.spent.time = time;
-        self.spent.candidates = candidates;
+        self.spent.candidates = self.campaign.tally().attempted + self.campaign.tally().skipped;
     }
 
     /// Appends to the ledger, then to the state, then tells: in this order, so that nothing is ever told that a

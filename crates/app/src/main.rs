@@ -2,6 +2,7 @@
 //!
 //! Must stay short: what a verb does is in `commands`, what the loop does beside them.
 
+mod actions;
 mod args;
 mod artefacts;
 mod ceilings;
@@ -9,20 +10,18 @@ mod commands;
 mod driver;
 mod duration;
 mod evaluator;
-mod hunks;
 mod interrupt;
 mod judges;
-mod loops;
 mod machine;
 mod notice;
 mod outcome;
 mod phases;
 mod plan;
+mod progress;
 mod role;
 #[cfg(test)]
 mod sample;
 mod session;
-mod standing;
 mod store;
 mod terminal;
 mod text;

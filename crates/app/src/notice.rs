@@ -34,6 +34,16 @@ pub enum Phase {
     Report,
 }
 
+/// How long something will take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expected {
+    /// A limit: it ends by then.
+    AtMost(Seconds),
+    /// An experience.
+    About(Seconds),
+}
+
 /// Whether a map was measured or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,17 +76,6 @@ impl Spent {
         share.map(|share| share.clamp(0.0, 1.0))
     }
 
-    /// Whether any limit is reached, and which.
-    pub fn is_over(&self) -> Option<&'static str> {
-        if self.budget.is_some_and(|budget| self.time >= budget) {
-            Some("budget spent")
-        } else if self.max_candidates.is_some_and(|max| self.candidates >= max) {
-            Some("candidates spent")
-        } else {
-            None
-        }
-    }
-
     /// Time left, guessed from the rate so far when only candidates are limited.
     pub fn left(&self) -> Option<Seconds> {
         let by_time = self.budget.map(|budget| Seconds(budget.0 - self.time.0));
@@ -107,8 +106,8 @@ pub enum Notice<'a> {
     Phase {
         /// Which.
         phase: Phase,
-        /// How long it is expected to take, where that is known.
-        expected: Option<Seconds>,
+        /// How long it will take, where that is known.
+        expected: Option<Expected>,
     },
     /// The machine's map.
     Machine {
@@ -194,23 +193,23 @@ mod tests {
 
     #[test]
     fn the_nearer_limit_counts() {
-        let check = |spent: Spent, share: Option<f64>, left: Option<f64>, over: Option<&str>| {
-            assert_eq!((spent.share(), spent.left().map(|s| s.0), spent.is_over()), (share, left, over), "{spent:?}");
+        let check = |spent: Spent, share: Option<f64>, left: Option<f64>| {
+            assert_eq!((spent.share(), spent.left().map(|s| s.0)), (share, left), "{spent:?}");
         };
-        check(spent(30.0, 5, Some(60.0), None), Some(0.5), Some(30.0), None);
-        check(spent(30.0, 15, Some(60.0), Some(20)), Some(0.75), Some(10.0), None);
-        check(spent(30.0, 15, None, None), None, None, None);
-        check(spent(70.0, 15, Some(60.0), None), Some(1.0), Some(0.0), Some("budget spent"));
-        check(spent(7.0, 20, Some(60.0), Some(20)), Some(1.0), Some(0.0), Some("candidates spent"));
-        check(spent(0.0, 0, None, Some(20)), Some(0.0), None, None);
+        check(spent(30.0, 5, Some(60.0), None), Some(0.5), Some(30.0));
+        check(spent(30.0, 15, Some(60.0), Some(20)), Some(0.75), Some(10.0));
+        check(spent(30.0, 15, None, None), None, None);
+        check(spent(70.0, 15, Some(60.0), None), Some(1.0), Some(0.0));
+        check(spent(7.0, 20, Some(60.0), Some(20)), Some(1.0), Some(0.0));
+        check(spent(0.0, 0, None, Some(20)), Some(0.0), None);
     }
 
     #[test]
     fn programs_get_a_line_each() {
         let mut bytes = Vec::new();
-        Lines(&mut bytes).hear(&Notice::Phase { phase: Phase::Noise, expected: Some(Seconds(3.0)) });
+        Lines(&mut bytes).hear(&Notice::Phase { phase: Phase::Noise, expected: Some(Expected::About(Seconds(3.0))) });
         Lines(&mut bytes).hear(&Notice::Warning { text: "one core" });
-        let expected = "{\"notice\":\"phase\",\"phase\":\"noise\",\"expected\":3.0}\n{\"notice\":\"warning\",\"text\":\"one core\"}\n";
+        let expected = "{\"notice\":\"phase\",\"phase\":\"noise\",\"expected\":{\"about\":3.0}}\n{\"notice\":\"warning\",\"text\":\"one core\"}\n";
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
     }
 }

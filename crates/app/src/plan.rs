@@ -70,11 +70,8 @@ pub enum Start {
         /// Time and candidates for the search.
         limits: Limits,
     },
-    /// The problem's unfinished one, with its remaining budget or this one instead.
-    Resume {
-        /// Overrides what is left of the budget.
-        budget: Option<Seconds>,
-    },
+    /// The problem's unfinished one, with what is left of its budget.
+    Resume,
 }
 
 /// When the search ends.
@@ -118,7 +115,7 @@ impl RunPlan {
     /// When there is no such problem.
     pub fn new(args: &RunArgs) -> Result<Self, Failure> {
         let start = if args.resume {
-            Start::Resume { budget: args.budget }
+            Start::Resume
         } else {
             let limits = Limits { budget: args.budget, candidates: args.candidates };
             Start::Fresh { seed: args.seed, hypothesis: args.hypothesis.clone(), limits }
@@ -273,10 +270,9 @@ mod tests {
     }
 
     #[test]
-    fn resume_keeps_or_replaces_the_budget() {
+    fn resume_is_another_start() {
         let folder = problem();
-        assert_eq!(plan(folder.path(), "--resume").start, Start::Resume { budget: None });
-        assert_eq!(plan(folder.path(), "--resume --budget 1m").start, Start::Resume { budget: Some(Seconds(60.0)) });
+        assert_eq!(plan(folder.path(), "--resume").start, Start::Resume);
     }
 
     #[test]

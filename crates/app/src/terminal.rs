@@ -4,12 +4,12 @@
 //! colour, in a pipe too.
 
 use crate::duration::show;
-use crate::notice::{Listener, Notice, Origin, Phase, Spent};
+use crate::notice::{Expected, Listener, Notice, Origin, Phase, Spent};
 use crate::progress::Progress;
 use crate::text::{self, line, percent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::message::Opened;
-use model::{Certificate, Event, Judgement, Map, Seconds};
+use model::{Certificate, Event, Judgement, Map};
 use std::io::Write;
 
 /// Steps of the bar; finer than any terminal is wide.
@@ -40,13 +40,13 @@ impl<W: Write + Send> Terminal<W> {
         }
     }
 
-    fn begin(&mut self, phase: Phase, expected: Option<Seconds>) {
+    fn begin(&mut self, phase: Phase, expected: Option<Expected>) {
         self.clear();
         self.phase = Some(phase);
-        let words = match (phase, expected) {
-            (Phase::Search, Some(budget)) => format!("{} for {}", words(phase), show(budget)),
-            (_, Some(time)) => format!("{}, about {}", words(phase), show(time)),
-            (_, None) => words(phase).to_owned(),
+        let words = match expected {
+            Some(Expected::AtMost(time)) => format!("{}, {} at most", words(phase), show(time)),
+            Some(Expected::About(time)) => format!("{}, about {}", words(phase), show(time)),
+            None => words(phase).to_owned(),
         };
         self.say(&line(name(phase), &words));
         if phase == Phase::Search {
@@ -139,6 +139,23 @@ impl<W: Write + Send> Listener for Terminal<W> {
                 self.clear();
                 self.say(&format!("\n{summary}\n\n{}", report.display()));
             }
+        }
+    }
+}
+
+/// For commands whose one result is printed at the end: says on standard error what takes time, and warnings.
+pub struct Quiet;
+
+impl Listener for Quiet {
+    fn hear(&mut self, notice: &Notice<'_>) {
+        match *notice {
+            Notice::Phase { phase, expected: Some(Expected::About(time)) } => {
+                eprintln!("{}", line(name(phase), &format!("{}, about {}", words(phase), show(time))));
+            }
+            Notice::Warning { text } => eprintln!("{}", line("warning", text)),
+            Notice::Working { text } => eprintln!("{}", line("", text)),
+            Notice::Opened { opened } => opened.warnings.iter().for_each(|text| eprintln!("{}", line("warning", text))),
+            _ => {}
         }
     }
 }

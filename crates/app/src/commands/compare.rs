@@ -4,6 +4,7 @@
 
 use crate::args::CompareArgs;
 use crate::outcome::{Failure, Outcome};
+use crate::plan::Format;
 use std::path::PathBuf;
 
 /// What is compared.
@@ -92,4 +93,56 @@ fn two(what: &str, arms: Vec<String>) -> Result<Vec<String>, Failure> {
 fn arms(words: &[String]) -> Vec<String> {
     let arms = words.split(|word| word == "--").map(|words| words.join(" "));
     arms.filter(|arm| !arm.trim().is_empty()).collect()
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the request makes no sense or an arm fails.
+pub fn run(args: &CompareArgs) -> Outcome {
+    let subject = Subject::new(args)?;
+    todo!("{subject:?}")
+}
+
+/// `rooflab selftest compare`.
+///
+/// # Errors
+/// When the environment fails.
+pub fn selftest(format: Format) -> Outcome {
+    todo!("{format:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Args, Verb};
+    use clap::Parser;
+
+    fn subject(words: &[&str]) -> Result<Subject, Failure> {
+        let line = ["rooflab", "compare"].iter().chain(words);
+        let Verb::Compare(args) = Args::try_parse_from(line).unwrap().verb else { panic!() };
+        Subject::new(&args)
+    }
+
+    #[test]
+    fn arms_lie_between_separators() {
+        let check = |words: &[&str], expected: &[&str]| {
+            let Ok(Subject::Commands(arms)) = subject(words) else { panic!("{words:?}") };
+            assert_eq!(arms, expected, "{words:?}");
+        };
+        check(&["--", "sleep 1", "--", "sleep 2"], &["sleep 1", "sleep 2"]);
+        check(&["--", "sleep", "1", "--", "sleep", "2", "--", "true"], &["sleep 1", "sleep 2", "true"]);
+    }
+
+    #[test]
+    fn too_few_or_too_many() {
+        let check = |words: &[&str], part: &str| match subject(words) {
+            Err(Failure::Usage(report)) => assert!(report.to_string().contains(part), "{report}"),
+            other => panic!("{words:?}: {other:?}"),
+        };
+        check(&[], "two commands at least");
+        check(&["--", "sleep 1"], "two commands at least");
+        check(&["--sql", "host=x", "--", "SELECT 1"], "two statements at least");
+        check(&["--samples", "a", "b", "--", "x"], "exclude each other");
+    }
 }

@@ -6,7 +6,7 @@ use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{self, Confinement, Place};
 use crate::session::{Bench, problem};
 use crate::store::{self, Found};
-use crate::terminal::Terminal;
+use crate::terminal::Quiet;
 use ledger::Ledger;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn run(args: &ExportArgs) -> Outcome {
     let entry = problem(&folder)?.entry;
     std::fs::create_dir_all(&args.out).map_err(|error| Failure::file(&args.out, &error))?;
     let (header, library) = (args.out.join(format!("{entry}.h")), args.out.join(format!("lib{entry}.so")));
-    let voice = Voice::new(Terminal::new(std::io::stderr()));
+    let voice = Voice::new(Quiet);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map: None, voice };
     let (mut judge, _) = bench.open()?;
     let source = &found.candidate.proposal.source;

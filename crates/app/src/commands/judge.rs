@@ -8,8 +8,8 @@ use crate::notice::Voice;
 use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{self, Confinement, Format, Place};
 use crate::session::{Bench, baseline_names, problem, workload_names};
-use crate::terminal::Terminal;
-use crate::text::{self, line, percent};
+use crate::terminal::Quiet;
+use crate::text::{self, percent};
 use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Slice, Trust};
 use problems::{Problem, Strength};
 use serde::Serialize;
@@ -38,18 +38,15 @@ pub fn run(args: &JudgeArgs) -> Outcome {
     let problem = problem(&folder)?;
     let job = job(args, &problem)?;
     let map = machine::stored(&Place::new(&args.place));
-    let voice = Voice::new(Terminal::new(std::io::stderr()));
+    let voice = Voice::new(Quiet);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map, voice };
-    let (mut judge, opened) = bench.open()?;
+    let (mut judge, _) = bench.open_aloud()?;
     let judgement = judge.judge(&job)?;
     let of_ceiling = fractions(&problem, bench.map.as_ref(), &judgement);
     if Format::from_flag(args.json) == Format::Json {
         let answer =
             Answer { problem: &problem.name, problem_digest: problem.digest, job: &job, judgement: &judgement, of_ceiling };
         return print_json(&answer);
-    }
-    for warning in &opened.warnings {
-        eprintln!("{}", line("warning", warning));
     }
     print!("{}", show(&job, &judgement, &of_ceiling));
     Ok(Done::Complete)

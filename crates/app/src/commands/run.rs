@@ -1,24 +1,26 @@
 //! `rooflab run`: the whole loop for one problem.
 
+use crate::actions::{self, Setting};
 use crate::args::RunArgs;
 use crate::artefacts::{self, Folder};
 use crate::ceilings::Bounds;
 use crate::driver::{Driver, Parts};
-use crate::evaluator::Evaluator;
 use crate::judges::Judges;
-use crate::loops;
 use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
-use crate::phases::{self, Subject};
+use crate::phases::Subject;
 use crate::plan::{Confinement, Format, RunPlan, Start};
 use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
 use crate::terminal::Terminal;
-use crate::{interrupt, machine};
+use crate::machine::{self, Freshness};
+use crate::interrupt;
 use jiff::Timestamp;
 use ledger::Ledger;
-use model::{BaselineSpec, CampaignSpec, Event, Seconds, Source};
+use map::Depth;
+use model::{BaselineSpec, CampaignSpec, Event, Seconds};
 use problems::{BaselineCode, Problem};
+use search::{Embedded, Policy};
 use std::time::Instant;
 
 /// Runs it.
@@ -55,23 +57,14 @@ struct Taken {
 fn begin(ledger: &mut Ledger, plan: &RunPlan, problem: &Problem) -> Result<Taken, Failure> {
     let unfinished = ledger.unfinished(&problem.digest)?;
     match (&plan.start, unfinished) {
-        (Start::Resume { .. }, None) => Err(Failure::usage(
+        (Start::Resume, None) => Err(Failure::usage(
             format!("{} has no unfinished campaign of {}", plan.place.ledger.display(), problem.name),
             "leave out --resume to begin one; a campaign of a problem whose folder has changed can't go on",
         )),
-        (Start::Resume { budget }, Some(id)) => {
+        (Start::Resume, Some(id)) => {
             let events = ledger.campaign_events(&id)?;
-            let Some(Event::Started { spec }) = events.first() else {
-                return Err(Failure::environment(
-                    format!("campaign {id} does not begin with its specification"),
-                    "`rooflab ledger check` says what else is damaged",
-                ));
-            };
-            let mut spec = spec.clone();
-            if let Some(budget) = budget {
-                spec.budget_seconds = Some(budget.0);
-            }
-            Ok(Taken { id, spec, events })
+            let Some(Event::Started { spec }) = events.first() else { return Err(store::headless(&id)) };
+            Ok(Taken { id, spec: spec.clone(), events })
         }
         (Start::Fresh { seed, hypothesis, limits }, _) => {
             let now = Timestamp::now();
@@ -102,7 +95,7 @@ fn spec_of(baseline: &problems::Baseline) -> BaselineSpec {
 }
 
 fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken, voice: &Voice) -> Outcome {
-    let map = machine::obtain(&mut ledger, voice, machine::Depth::Quick)?;
+    let map = machine::obtain(&mut ledger, voice, Depth::Quick, Freshness::Stored)?;
     let bounds = Bounds::new(problem, &map);
     let bench = Bench {
         folder: plan.folder.clone(),
@@ -127,9 +120,18 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
             plan.folder.display()
         ),
     };
+    let mut proposer = Embedded::new(spec.seed);
     let mut driver = Driver::new(parts, events, spent(&spec));
-    whole(&mut driver, &Subject { problem, bounds: &bounds }, spec, plan.sustained)?;
-    driver.begin(Phase::Report, None);
+    let first = if driver.events().is_empty() { Event::Started { spec } } else { Event::Resumed };
+    driver.record(first)?;
+    let mut setting = Setting {
+        subject: Subject { problem, bounds: &bounds },
+        proposer: &mut proposer,
+        policy: Policy::default(),
+        sustained: plan.sustained,
+    };
+    actions::run(&mut driver, &mut setting)?;
+    driver.enter(Phase::Report, None);
     drop(driver);
     let written = artefacts::write(&ledger, &id, &Folder::new(&plan.place.out, &id), Some(problem))?;
     let summary = report::terminal::summary(&written.view);
@@ -144,18 +146,4 @@ fn spent(spec: &CampaignSpec) -> Spent {
         budget: spec.budget_seconds.map(Seconds),
         max_candidates: spec.max_candidates,
     }
-}
-
-/// Everything between `Started` and `Finished`; a resumed campaign skips what it has.
-fn whole(driver: &mut Driver<'_>, subject: &Subject<'_>, spec: CampaignSpec, sustained: Seconds) -> Result<(), Failure> {
-    driver.record(if driver.events().is_empty() { Event::Started { spec } } else { Event::Resumed })?;
-    phases::noise(driver, subject)?;
-    phases::baselines(driver, subject)?;
-    let winner = loops::search(driver, subject)?;
-    if let Some(winner) = winner {
-        phases::winner(driver, subject, &winner.source)?;
-        phases::ablation(driver, &winner.source, &winner.hunks)?;
-        phases::verify(driver, subject, winner.id, &winner.source, sustained)?;
-    }
-    driver.record(Event::Finished)
 }

@@ -7,7 +7,7 @@ use crate::notice::Voice;
 use crate::outcome::{Done, Outcome};
 use crate::plan::{self, Confinement, Format, Place};
 use crate::session::{Bench, baseline_names, problem};
-use crate::terminal::Terminal;
+use crate::terminal::Quiet;
 use crate::{store, text};
 use jiff::Timestamp;
 use ledger::Draft;
@@ -25,7 +25,7 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     let source = plan::source(&args.candidate, &args.flags)?;
     let place = Place::new(&args.place);
     let mut ledger = store::open(&place)?;
-    let voice = Voice::new(Terminal::new(std::io::stderr()));
+    let voice = Voice::new(Quiet);
     let map = machine::stored(&place);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map, voice };
     let (mut judge, _) = bench.open_aloud()?;
