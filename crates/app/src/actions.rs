@@ -205,3 +205,175 @@ fn source(driver: &Driver<'_>, id: CandidateId) -> Result<Source, Failure> {
         Failure::environment(what, "the ledger lacks its entry: `rooflab ledger check` says what else is damaged")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ceilings::Bounds;
+    use crate::driver::{Journal, Parts};
+    use crate::evaluator::Evaluator;
+    use crate::notice::{Listener, Notice, Spent, Voice};
+    use crate::sample;
+    use judge::client::JudgeError;
+    use model::Certificate;
+    use problems::Problem;
+    use search::Embedded;
+    use std::cell::Cell;
+    use std::path::Path;
+
+    /// Judges by the digest: a third better, a third worse, a sixth broken; the same question has the same answer.
+    struct Oracle<'a> {
+        asked: &'a Cell<usize>,
+        breaks_at: usize,
+    }
+
+    impl Evaluator for Oracle<'_> {
+        fn judge(&mut self, job: &Job) -> Result<Judgement, JudgeError> {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get() == self.breaks_at {
+                return Err(JudgeError::Gone);
+            }
+            if job.candidate == job.against {
+                return Ok(sample::judgement(Verdict::Equivalent, &[("rows=1", 0.0)]));
+            }
+            let Arm::Source(source) = &job.candidate else {
+                return Ok(sample::judgement(Verdict::Worse, &[("rows=1", 0.5)]));
+            };
+            let kind = u8::from_str_radix(&source.digest().to_string()[..2], 16).unwrap() % 6;
+            let invalid = Verdict::Failed { stage: model::Stage::Invalid, cause: "row 3".into() };
+            Ok(match kind {
+                0 | 1 => sample::judgement(Verdict::Better, &[("rows=1", -0.1)]),
+                2 | 3 => sample::judgement(Verdict::Worse, &[("rows=1", 0.1)]),
+                4 => sample::judgement(Verdict::Undecided, &[("rows=1", 0.0)]),
+                _ => sample::judgement(invalid, &[]),
+            })
+        }
+
+        fn climb(&mut self, climb: &Climb) -> Result<Certificate, JudgeError> {
+            Ok(sample::certificate(&climb.source, climb.looks + 1))
+        }
+    }
+
+    #[derive(Default)]
+    struct Memory {
+        events: Vec<Event>,
+        looks: u32,
+    }
+
+    impl Journal for Memory {
+        fn append(&mut self, event: &Event) -> Result<(), Failure> {
+            self.events.push(event.clone());
+            Ok(())
+        }
+
+        fn look(&mut self) -> Result<u32, Failure> {
+            self.looks += 1;
+            Ok(self.looks - 1)
+        }
+    }
+
+    struct Deaf;
+
+    impl Listener for Deaf {
+        fn hear(&mut self, _notice: &Notice<'_>) {}
+    }
+
+    fn problem() -> Problem {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems/rms-norm-silu");
+        Problem::load(&folder).unwrap()
+    }
+
+    /// One sitting: it ends when the campaign does, at the `breaks_at`-th judgement, or after the `stops_at`-th.
+    fn sit(memory: &mut Memory, [breaks_at, stops_at]: [usize; 2], seed: u64) -> Result<(), Failure> {
+        let problem = problem();
+        let bounds = Bounds::new(&problem, &sample::map());
+        let asked = Cell::new(0);
+        let events = memory.events.clone();
+        let begins = events.is_empty();
+        let parts = Parts {
+            evaluator: &mut Oracle { asked: &asked, breaks_at },
+            journal: memory,
+            voice: Voice::new(Deaf),
+            clock: &|| Seconds(0.0),
+            stop: &|| asked.get() >= stops_at,
+            farewell: "go on with --resume".into(),
+        };
+        let spent = Spent { time: Seconds(0.0), candidates: 0, budget: None, max_candidates: Some(CANDIDATES) };
+        let mut driver = Driver::new(parts, events, spent);
+        let spec = crate::commands::specification(&problem, seed, Some(CANDIDATES));
+        driver.record(if begins { Event::Started { spec } } else { Event::Resumed })?;
+        let mut setting = Setting {
+            subject: Subject { problem: &problem, bounds: &bounds },
+            proposer: &mut Embedded::new(seed),
+            policy: Policy::default(),
+            sustained: Seconds(1.0),
+        };
+        run(&mut driver, &mut setting)
+    }
+
+    const NEVER: usize = usize::MAX;
+    const CANDIDATES: u32 = 8;
+
+    fn names(events: &[Event]) -> Vec<String> {
+        let name = |event: &Event| serde_json::to_value(event).unwrap()["event"].as_str().unwrap().to_owned();
+        events.iter().map(name).collect()
+    }
+
+    fn position(names: &[String], name: &str) -> usize {
+        names.iter().position(|other| other == name).unwrap_or_else(|| panic!("no {name} among {names:?}"))
+    }
+
+    #[test]
+    fn a_campaign_runs_to_its_end() {
+        let mut memory = Memory::default();
+        sit(&mut memory, [NEVER, NEVER], 1).unwrap();
+        let names = names(&memory.events);
+        let order = ["started", "noise_measured", "compared", "proposed", "judged", "promoted", "search_ended", "verified"];
+        let positions = order.map(|name| position(&names, name));
+        assert!(positions.is_sorted(), "{names:?}");
+        assert_eq!(names.last().unwrap(), "finished");
+        assert_eq!(names.iter().filter(|name| *name == "proposed").count(), CANDIDATES as usize);
+        assert_eq!(memory.looks, 1);
+        let compared: Vec<&str> = memory
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Compared { name, .. } => Some(name.as_str()),
+                _ => None,
+            })
+            .collect();
+        let expected = ["naive/ceiling", "two-pass/ceiling", "start/stock", "winner/naive", "winner/two-pass"];
+        assert_eq!(compared[..5], expected);
+        assert_eq!(compared[5..], ["winner/ceiling"]);
+    }
+
+    #[test]
+    fn a_campaign_taken_up_goes_on_as_if_it_had_not_stopped() {
+        let mut whole = Memory::default();
+        sit(&mut whole, [NEVER, NEVER], 3).unwrap();
+        let judgements = whole.events.len();
+        for at in (1..judgements).step_by(3) {
+            let mut parts = Memory::default();
+            match sit(&mut parts, [NEVER, at], 3) {
+                Ok(()) => break,
+                Err(Failure::Interrupted(text)) => assert_eq!(text, "go on with --resume"),
+                Err(other) => panic!("{other:?}"),
+            }
+            sit(&mut parts, [NEVER, NEVER], 3).unwrap();
+            parts.events.retain(|event| *event != Event::Resumed);
+            assert_eq!(names(&parts.events), names(&whole.events), "stopped after {at}");
+            assert_eq!(parts.events, whole.events, "stopped after {at}");
+        }
+    }
+
+    #[test]
+    fn a_failed_environment_ends_the_run_and_keeps_what_was_judged() {
+        let mut memory = Memory::default();
+        let failure = sit(&mut memory, [8, NEVER], 1).unwrap_err();
+        assert_eq!(failure.code(), 4);
+        assert!(matches!(memory.events[0], Event::Started { .. }));
+        assert!(memory.events.iter().all(|event| *event != Event::Finished));
+        sit(&mut memory, [NEVER, NEVER], 1).unwrap();
+        assert_eq!(memory.events.last(), Some(&Event::Finished));
+    }
+}

@@ -15,6 +15,9 @@ mod score;
 mod selftest;
 mod verify;
 
+#[cfg(test)]
+pub use run::specification;
+
 use crate::args::{Args, Verb};
 use crate::outcome::{Done, Failure, Outcome};
 

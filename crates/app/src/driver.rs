@@ -80,11 +80,6 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Says something that people should know.
-    pub fn warn(&self, text: &str) {
-        self.parts.voice.say(&Notice::Warning { text });
-    }
-
     /// What the search has used up.
     pub fn spent(&self) -> &Spent {
         &self.spent

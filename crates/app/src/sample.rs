@@ -1,8 +1,9 @@
-//! Judgements, sources and campaigns for tests.
+//! Judgements, sources, campaigns and a machine for tests.
 
 use model::{
-    BaselineSpec, CampaignSpec, CandidateId, Event, Proposal,
-    Digest, Estimate, Interval, Judgement, Overhead, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload,
+    BaselineSpec, Bytes, BytesPerSecond, CampaignSpec, CandidateId, Certificate, ComputeCeiling, CountPerSecond, Digest,
+    Estimate, Event, Fingerprint, FlopPerSecond, Interval, Judgement, Map, MemoryCeiling, Overhead, Proposal, Rung,
+    RungOutcome, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload,
 };
 
 /// A judgement with a narrow interval around each effect.
@@ -95,5 +96,64 @@ pub fn spec() -> CampaignSpec {
         ],
         unconfined: false,
         version: "0.1.0".into(),
+    }
+}
+
+/// A certificate with one rung.
+pub fn certificate(source: &Source, looks: u32) -> Certificate {
+    Certificate {
+        problem: "norm".into(),
+        problem_digest: Digest::of("p"),
+        candidate: source.digest(),
+        machine: map().fingerprint,
+        trust: Trust::Sealed,
+        version: "0.1.0".into(),
+        held_out_looks: looks,
+        rungs: vec![Rung {
+            number: 1,
+            name: "builds".into(),
+            outcome: RungOutcome::Passed,
+            detail: "two builds are equal".into(),
+            judgements: Vec::new(),
+        }],
+    }
+}
+
+/// A machine of round numbers: 100 GFLOP/s, 10 GB/s, 1 G exp/s.
+pub fn map() -> Map {
+    let spread = Interval { low: 0.9e11, high: 1.1e11 };
+    Map {
+        fingerprint: Fingerprint {
+            cpu: "Sample".into(),
+            cores: 2,
+            features: vec!["avx2".into()],
+            kernel: "6.1".into(),
+            platform: "linux-x86_64".into(),
+            probes: 1,
+        },
+        clock_resolution: Seconds(1e-9),
+        clock_overhead: Seconds(2e-8),
+        core_clock: None,
+        compute: vec![ComputeCeiling {
+            name: "f32".into(),
+            isa: "avx2".into(),
+            burst: FlopPerSecond(1.1e11),
+            sustained: FlopPerSecond(1e11),
+            spread,
+            method: String::new(),
+        }],
+        exp: Some(CountPerSecond(1e9)),
+        memory: vec![MemoryCeiling {
+            level: "DRAM".into(),
+            kernel: "read".into(),
+            working_set: Bytes(1e9),
+            best: BytesPerSecond(1.1e10),
+            sustained: BytesPerSecond(1e10),
+            spread,
+            method: String::new(),
+        }],
+        latency: Vec::new(),
+        noise: Vec::new(),
+        missing: Vec::new(),
     }
 }

@@ -137,7 +137,7 @@ impl<W: Write + Send> Listener for Terminal<W> {
             Notice::Warning { text } => self.say(&line("warning", text)),
             Notice::Finished { summary, report } => {
                 self.clear();
-                self.say(&format!("\n{summary}\n\n{}", report.display()));
+                self.say(&format!("\n{}\n\n{}", summary.trim_end(), report.display()));
             }
         }
     }
@@ -219,4 +219,62 @@ fn ablated(hunk: &str, judgement: &Judgement) -> String {
 fn bar(progress: &Progress, spent: &Spent) -> String {
     let left = spent.left().map_or(String::new(), |left| format!(", {} left", show(left)));
     format!("{} judged, best {}{left}", progress.outcomes.attempted, progress.words())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::Seconds;
+    use search::Campaign;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_campaign_reads_well() {
+        let page = Page::default();
+        let mut terminal = Terminal::new(page.clone());
+        let spent = Spent { time: Seconds(0.0), candidates: 0, budget: Some(Seconds(60.0)), max_candidates: None };
+        let mut campaign = Campaign::default();
+        terminal.hear(&Notice::Began { problem: "norm", campaign: "norm-1", seed: 1, entries: 0 });
+        for event in sample::campaign() {
+            campaign.apply(&event);
+            terminal.hear(&Notice::Recorded { event: &event, progress: &Progress::of(&campaign), spent });
+        }
+        terminal.hear(&Notice::Phase { phase: Phase::Verify, expected: Some(Expected::About(Seconds(100.0))) });
+        let certificate = Box::new(sample::certificate(&sample::source("int winner;"), 1));
+        let event = Event::Verified { id: model::CandidateId(2), certificate };
+        terminal.hear(&Notice::Recorded { event: &event, progress: &Progress::of(&campaign), spent });
+        let report = std::path::Path::new("out/norm-1/report.html");
+        terminal.hear(&Notice::Finished { summary: "The winner is fast.\n", report });
+        let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+        insta::assert_snapshot!(text, @r"
+        campaign    norm-1, norm, seed 1
+                    equivalent, within +-2.0 %
+                    naive/ceiling        len=128 5.0 % [4.9, 5.1]   len=1024 5.0 % [4.9, 5.1]
+                    start/stock          len=128 0.37x [0.36, 0.38]   len=1024 0.37x [0.36, 0.38]
+                    #2: 1.65x the starting point, 0.61x stock  (made int winner;)
+                    budget spent: attempted 2 / invalid 0 / cheated 0 / noise 0 / loss 1 / win 1
+                    winner/naive         len=128 1.65x [1.62, 1.68]   len=1024 1.65x [1.62, 1.68]
+                    winner/stock         len=128 0.61x [0.59, 0.62]   len=1024 0.61x [0.59, 0.62]
+        verify      climbing the ladder in a fresh judge, about 1 min 40 s
+                    passed    1  builds: two builds are equal
+
+        The winner is fast.
+
+        out/norm-1/report.html
+        ");
+    }
 }

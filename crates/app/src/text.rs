@@ -32,7 +32,9 @@ pub fn effect(shape: &ShapeJudgement) -> Option<String> {
 pub fn fraction(shape: &ShapeJudgement) -> Option<String> {
     let of = shape.ln?.map(|ln| (-ln).exp());
     let percents = (of.interval.low * 100.0, of.interval.high * 100.0);
-    Some(format!("{} {} [{:.0}, {:.0}]", shape.workload.name, percent(of.value), percents.0, percents.1))
+    let digits = usize::from(of.value < 0.1);
+    let (low, high) = percents;
+    Some(format!("{} {} [{low:.digits$}, {high:.digits$}]", shape.workload.name, percent(of.value)))
 }
 
 /// The machine in one line.

@@ -125,12 +125,23 @@ mod tests {
 
     #[test]
     fn a_win() {
-        insta::assert_snapshot!(shown(Verdict::Better, &[("len=128", -0.5)]), @"");
+        insta::assert_snapshot!(shown(Verdict::Better, &[("len=128", -0.5)]), @r"
+        candidate 4cbce985f3de against baseline stock
+        better: 1.65x, geometric mean of 1 workload
+        workload  verdict  speed-up  interval      candidate  against  pairs  evidence  error
+        len=128   better      1.65x  1.62 to 1.68    6.07 ms  10.0 ms     40  -          10 %
+        took 2.00 s: build 0.00 ns, runners 0.00 ns, draw 0.00 ns, calls 0.00 ns, check 0.00 ns
+        of the floor time that the stored map gives: len=128 50 %
+        ");
     }
 
     #[test]
     fn a_cheat() {
         let verdict = Verdict::Refused { rule: Rule::WroteInput, detail: "k changed in call 3".into() };
-        insta::assert_snapshot!(shown(verdict, &[]), @"");
+        insta::assert_snapshot!(shown(verdict, &[]), @r"
+        candidate 4cbce985f3de against baseline stock
+        refused (wrote-input): k changed in call 3
+        took 2.00 s: build 0.00 ns, runners 0.00 ns, draw 0.00 ns, calls 0.00 ns, check 0.00 ns
+        ");
     }
 }

@@ -71,18 +71,28 @@ fn begin(ledger: &mut Ledger, plan: &RunPlan, problem: &Problem) -> Result<Taken
             let id = ledger::campaign_id(&problem.name, now, u64::from(std::process::id()));
             let limits = limits.or(problem.budget.search);
             let spec = CampaignSpec {
-                problem: problem.name.clone(),
-                problem_digest: problem.digest,
-                seed: *seed,
                 budget_seconds: limits.budget.map(|budget| budget.0),
-                max_candidates: limits.candidates,
                 hypothesis: hypothesis.clone(),
-                baselines: problem.baselines.iter().map(spec_of).collect(),
                 unconfined: plan.confinement == Confinement::Waived,
-                version: env!("CARGO_PKG_VERSION").to_owned(),
+                ..specification(problem, *seed, limits.candidates)
             };
             Ok(Taken { id, spec, events: Vec::new() })
         }
+    }
+}
+
+/// A confined campaign without a limit in time.
+pub fn specification(problem: &Problem, seed: u64, max_candidates: Option<u32>) -> CampaignSpec {
+    CampaignSpec {
+        problem: problem.name.clone(),
+        problem_digest: problem.digest,
+        seed,
+        budget_seconds: None,
+        max_candidates,
+        hypothesis: String::new(),
+        baselines: problem.baselines.iter().map(spec_of).collect(),
+        unconfined: false,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
 
