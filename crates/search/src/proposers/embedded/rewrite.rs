@@ -100,7 +100,7 @@ pub fn reindent(text: &str) -> String {
     for line in text.lines() {
         let trimmed = line.trim();
         let directive = trimmed.starts_with('#') && !trimmed.starts_with("#pragma");
-        if parens > 0 || trimmed.starts_with('*') || trimmed.is_empty() {
+        if parens > 0 || trimmed.starts_with("* ") || trimmed == "*/" || trimmed.is_empty() {
             out.push_str(line.trim_end());
         } else {
             let closing = trimmed.chars().take_while(|c| *c == '}').count() as i32;

@@ -22,7 +22,7 @@ fn offer(code: &Code, reduction: &Reduction<'_>) -> Offer {
     let extent = if outer.low == "0" { outer.end(code) } else { format!("{} - ({})", outer.end(code), outer.low) };
     let head = outer.header(code);
     let text = format!(
-        "{{\n{kind} {array}[{extent}] __attribute__((aligned(64)));\n\
+        "{{\n_Alignas(64) {kind} {array}[{extent}];\n\
          {head} {array}[{place}] = {};\n\
          {} {{\n{head} {{\n{array}[{place}] += {};\n}}\n}}\n\
          {head} {{\nconst {kind} {name} = {array}[{place}];\n{}}}\n}}",

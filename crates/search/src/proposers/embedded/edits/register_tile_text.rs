@@ -97,24 +97,25 @@ fn counter<'a>(repeat: &'a Loop<'_>) -> &'a str {
 /// `packed[c][y] = access`.
 fn copy(tile: &Tile<'_, '_>, pack: &Pack<'_>, name: &str) -> String {
     let (code, columns, inner) = (tile.code, tile.columns, &tile.reduction.inner);
-    let (c, y) = (&inner.var, &columns.var);
-    let width = span(code, columns);
+    let (height, width) = (span(code, inner), span(code, columns));
+    let (c, y) = (from_low(&inner.var, &inner.low), from_low(&columns.var, &columns.low));
+    let (kind, var, low, end) = (counter(columns), &columns.var, &columns.low, columns.end(code));
     format!(
-        "float {name}[({}) * ({width})] __attribute__((aligned(64)));\n\
-         for ({} {y} = {}; {y} < {}; {y}++)\n{} {{\n{name}[({c} - {}) * ({width}) + ({y} - {})] = {};\n}}\n",
-        span(code, inner),
-        counter(columns),
-        columns.low,
-        columns.end(code),
+        "_Alignas(64) float {name}[{height} * {width}];\n\
+         for ({kind} {var} = {low}; {var} < {end}; {var}++) {{\n{} {{\n{name}[{c} * {width} + {y}] = {};\n}}\n}}\n",
         inner.header(code),
-        inner.low,
-        columns.low,
         code.of(pack.access),
     )
 }
 
+/// How often a loop runs, as an expression.
 fn span(code: &Code, repeat: &Loop<'_>) -> String {
-    if repeat.low == "0" { repeat.end(code) } else { format!("{} - ({})", repeat.end(code), repeat.low) }
+    if repeat.low == "0" { repeat.end(code) } else { format!("({} - ({}))", repeat.end(code), repeat.low) }
+}
+
+/// A counter less its first value, as an expression.
+fn from_low(var: &str, low: &str) -> String {
+    if low == "0" { var.to_owned() } else { format!("({var} - ({low}))") }
 }
 
 /// The loop over the columns for `height` rows, and what is left over at its end.
@@ -136,16 +137,12 @@ fn strips(tile: &Tile<'_, '_>, names: &Names, height: i64) -> String {
 /// The original statements for the columns that don't fill a tile.
 fn rest(tile: &Tile<'_, '_>, names: &Names, height: i64) -> String {
     let columns = tile.columns;
-    let mut out = String::new();
-    if let Some(rows) = tile.rows {
-        let (kind, x, row) = (counter(rows), &rows.var, &names.row);
-        let _ = writeln!(out, "for ({kind} {x} = {row}; {x} < {row} + {height}; {x}++)");
-    }
-    let (kind, y) = (counter(columns), &columns.var);
-    let _ = writeln!(out, "for ({kind} {y} = {}; {y} < {}; {y}++) {{", names.column, columns.end(tile.code));
-    out.push_str(&lines(tile.code, &tile.reduction.outer.statements));
-    out.push_str("}\n");
-    out
+    let (kind, y, end) = (counter(columns), &columns.var, columns.end(tile.code));
+    let statements = lines(tile.code, &tile.reduction.outer.statements);
+    let strip = format!("for ({kind} {y} = {}; {y} < {end}; {y}++) {{\n{statements}}}\n", names.column);
+    let Some(rows) = tile.rows else { return strip };
+    let (kind, x, row) = (counter(rows), &rows.var, &names.row);
+    format!("for ({kind} {x} = {row}; {x} < {row} + {height}; {x}++) {{\n{strip}}}\n")
 }
 
 /// One tile: accumulators, the sum, the tail for every element.
@@ -162,7 +159,7 @@ fn body(tile: &Tile<'_, '_>, names: &Names, height: i64) -> String {
     out.push_str("}\n");
     let lanes = tile.vectors * WIDTH;
     let array = &names.tile;
-    let _ = writeln!(out, "float {array}[{height}][{lanes}] __attribute__((aligned(64)));");
+    let _ = writeln!(out, "_Alignas(64) float {array}[{height}][{lanes}];");
     for u in 0..height {
         for v in 0..tile.vectors {
             let _ = writeln!(out, "*(lanes_any *)&{array}[{u}][{}] = {sum}_{u}_{v};", v * WIDTH);
@@ -176,14 +173,14 @@ fn tail(tile: &Tile<'_, '_>, names: &Names, height: i64) -> String {
     let columns = tile.columns;
     let (y, lanes) = (&columns.var, tile.vectors * WIDTH);
     let (u, w) = (&names.u, &names.w);
-    let mut out = format!("for (int {u} = 0; {u} < {height}; {u}++)\nfor (int {w} = 0; {w} < {lanes}; {w}++) {{\n");
+    let mut out = format!("for (int {u} = 0; {u} < {height}; {u}++) {{\nfor (int {w} = 0; {w} < {lanes}; {w}++) {{\n");
     if let Some(rows) = tile.rows {
         let _ = writeln!(out, "const {} {} = {} + {u};", counter(rows), rows.var, names.row);
     }
     let _ = writeln!(out, "const {} {y} = {} + {w};", counter(columns), names.column);
     let _ = writeln!(out, "const float {} = {}[{u}][{w}];", tile.reduction.name, names.tile);
     out.push_str(&lines(tile.code, &tile.reduction.tail));
-    out.push_str("}\n");
+    out.push_str("}\n}\n");
     out
 }
 
@@ -254,9 +251,8 @@ fn load(tile: &Tile<'_, '_>, names: &Names, access: Node<'_>, number: usize) -> 
         if let Some(pack) = packed {
             let (inner, columns) = (&tile.reduction.inner, tile.columns);
             let width = span(code, columns);
-            let from = if columns.low == "0" { String::new() } else { format!(" - ({})", columns.low) };
-            let turn = if inner.low == "0" { inner.var.clone() } else { format!("({} - {})", inner.var, inner.low) };
-            return format!("{}[{turn} * ({width}) + {column}{from}]", names.packs[pack]);
+            let turn = from_low(&inner.var, &inner.low);
+            return format!("{}[{turn} * {width} + {}]", names.packs[pack], from_low(&column, &columns.low));
         }
         let row = offset(&names.row, u);
         let mut changes = vec![(tile.columns.var.as_str(), column.as_str())];

@@ -18,7 +18,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
     let mut found = Vec::new();
     for outer in code.loops() {
         let inner = outer.statements.iter().filter(|n| n.kind() == "for_statement").count();
-        if inner == 0 || outer.statements.len() < 2 || outer.step != "1" || !declared_plainly(&outer) {
+        if inner < 2 || outer.step != "1" || !declared_plainly(&outer) {
             continue;
         }
         for rows in [Rows::Interleaved, Rows::Apart] {

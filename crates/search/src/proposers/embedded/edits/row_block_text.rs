@@ -62,7 +62,7 @@ pub fn write(block: &Block<'_, '_>) -> Option<String> {
         "for ({kind} {turn} = 0; {turn} < {size}; {turn}++) {at}[{turn}] = {first} + {turn} < {end} ? {first} + {turn} : {end} - 1;"
     );
     for buffer in &block.buffers {
-        let _ = writeln!(out, "float {buffer}_rows[({end}) * {size}] __attribute__((aligned(64)));");
+        let _ = writeln!(out, "_Alignas(64) float {buffer}_rows[{end} * {size}];");
     }
     let mut masked = false;
     for statement in &outer.statements {
@@ -169,7 +169,7 @@ fn declaration(block: &Block<'_, '_>, statement: Node<'_>) -> Option<String> {
     let declarator = statement.child_by_field_name("declarator")?;
     if declarator.kind() == "array_declarator" {
         let extent = code.of(declarator.child_by_field_name("size")?);
-        return Some(format!("{kind} {name}[{size}][{extent}] __attribute__((aligned(64)));\n"));
+        return Some(format!("_Alignas(64) {kind} {name}[{size}][{extent}];\n"));
     }
     let pointer = block.pointers.contains(&name);
     let constant = pointer && code.of(statement).trim_start().starts_with("const");
