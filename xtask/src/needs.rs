@@ -20,12 +20,7 @@ const NEEDS: &[Need] = &[
         packages: &["gcc", "libc6-dev", "binutils"],
         is_there: || on_path("cc") && on_path("as") && (cfg!(not(target_os = "linux")) || header("stdio.h")),
     },
-    Need {
-        what: "git",
-        why: "tidy asks it which files are ours",
-        packages: &["git"],
-        is_there: || on_path("git"),
-    },
+    Need { what: "git", why: "tidy asks it which files are ours", packages: &["git"], is_there: || on_path("git") },
     Need {
         what: "chromium",
         why: "report pages are laid out in a browser",

@@ -40,7 +40,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut counts = Counts::default();
     step("tests", &mut || {
         counts = tests(arguments)?;
-        if counts.failed > 0 { bail!("{} failed", counts.failed) } else { Ok(()) }
+        if counts.failed > 0 {
+            bail!("{} failed", counts.failed);
+        }
+        Ok(())
     });
     println!("{} passed, {} failed", counts.passed, counts.failed);
     if !failed.is_empty() {

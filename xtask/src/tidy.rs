@@ -48,7 +48,8 @@ fn table(markdown: &str, header: &[&str]) -> Option<Vec<Vec<String>>> {
         let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
         inner.split('|').map(|cell| cell.trim().replace('`', "")).collect()
     };
-    let mut lines = markdown.lines().skip_while(|line| !line.starts_with('|') || !cells(line).starts_with(&owned(header)));
+    let mut lines =
+        markdown.lines().skip_while(|line| !line.starts_with('|') || !cells(line).starts_with(&owned(header)));
     lines.next()?;
     Some(lines.skip(1).take_while(|line| line.starts_with('|')).map(cells).collect())
 }

@@ -63,7 +63,8 @@ fn differences(real: &Arrows, allowed: &Arrows) -> Vec<String> {
                 found.push(format!("`{name}` uses `{extra}`{place}, which ARCHITECTURE.md does not allow"));
             }
             for unused in permitted[i].difference(&arrows[i]) {
-                found.push(format!("ARCHITECTURE.md lets `{name}` use `{unused}`{place}, which it does not: strike it"));
+                found
+                    .push(format!("ARCHITECTURE.md lets `{name}` use `{unused}`{place}, which it does not: strike it"));
             }
         }
     }
@@ -90,7 +91,8 @@ mod tests {
         check("| a | b | - |", "| a | - | - |", &["`a` uses `b`, which ARCHITECTURE.md does not allow"]);
         check("| a | - | b |", "| a | - | - |", &["`a` uses `b` in its tests, which ARCHITECTURE.md does not allow"]);
         check("| a | - | - |", "| a | b | - |", &["ARCHITECTURE.md lets `a` use `b`, which it does not: strike it"]);
-        let missing = ["crate `a` has no row in ARCHITECTURE.md", "ARCHITECTURE.md has a row for `c`, which is no crate"];
+        let missing =
+            ["crate `a` has no row in ARCHITECTURE.md", "ARCHITECTURE.md has a row for `c`, which is no crate"];
         check("| a | - | - |", "| c | - | - |", &missing);
     }
 }

@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn expressions_are_weighed() {
         let allowed = ["MIT", "Zlib", "Apache-2.0 WITH LLVM-exception"].map(str::to_owned);
-        let check = |expression: &str, expected: bool| assert_eq!(allows(expression, &allowed), expected, "{expression}");
+        let check =
+            |expression: &str, expected: bool| assert_eq!(allows(expression, &allowed), expected, "{expression}");
         check("MIT", true);
         check("GPL-3.0", false);
         check("MIT OR GPL-3.0", true);

@@ -56,7 +56,8 @@ fn absent(file: &File, name: &str, words: &[String]) -> Vec<String> {
         return Vec::new();
     }
     let code = product_lines(file).filter(|(_, line)| !line.trim_start().starts_with("//"));
-    let found = code.filter_map(|(number, line)| Some((number, words.iter().find(|word| line.contains(word.as_str()))?)));
+    let found =
+        code.filter_map(|(number, line)| Some((number, words.iter().find(|word| line.contains(word.as_str()))?)));
     found.map(|(number, word)| format!("{}:{number}: `{name}` must not contain `{word}`", file.path)).collect()
 }
 
@@ -162,7 +163,11 @@ mod tests {
             let file = File { path: path.into(), text: text.into() };
             assert_eq!(absent(&file, "stats", &["std::fs".to_owned()]), expected);
         };
-        check("crates/stats/src/a.rs", "use std::fs;\n", &["crates/stats/src/a.rs:1: `stats` must not contain `std::fs`"]);
+        check(
+            "crates/stats/src/a.rs",
+            "use std::fs;\n",
+            &["crates/stats/src/a.rs:1: `stats` must not contain `std::fs`"],
+        );
         check("crates/stats/src/a.rs", "// no std::fs here\n", &[]);
         check("crates/stats/src/a.rs", "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n", &[]);
         check("crates/ledger/src/a.rs", "use std::fs;\n", &[]);
