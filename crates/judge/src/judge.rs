@@ -164,8 +164,8 @@ impl Judge {
         }
         let seed = self.coins.random();
         let begin = Instant::now();
-        let tolerance = Tolerance::derive(&self.problem, &self.oracle, workload, seed)
-            .map_err(|e| EnvError::Problem(render(e)))?;
+        let tolerance =
+            Tolerance::derive(&self.problem, &self.oracle, workload, seed).map_err(|e| EnvError::Problem(render(e)))?;
         // Tolerance and trivial answers together draw the inputs and run 64 rows in both precisions.
         let row_cost = begin.elapsed() / 128;
         let known = Rc::new(Known { workload: workload.clone(), tolerance, row_cost });
@@ -398,7 +398,9 @@ impl Judge {
         let clip = stats::Clip::of_sigma(sigma);
         let margin = task.job.margin;
         let design = match task.job.fidelity {
-            Fidelity::Fixed { alpha, process_pairs } => stats::Design::fixed(alpha, margin, clip, process_pairs as usize),
+            Fidelity::Fixed { alpha, process_pairs } => {
+                stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
+            }
             Fidelity::Anytime { alpha, max_process_pairs } => {
                 stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize)
             }
@@ -553,8 +555,9 @@ fn fill(shape: &mut ShapeJudgement, measured: &Measured) {
     shape.pairs = measured.units.iter().map(|unit| unit.pairs).sum();
     shape.checks += measured.units.iter().map(|unit| unit.checked.rows).sum::<u64>();
     shape.worst_error = measured.units.iter().map(|unit| unit.checked.worst).fold(shape.worst_error, f64::max);
-    let median =
-        |side: usize| Seconds(stats::robust::median(&measured.units.iter().map(|unit| unit.call[side].0).collect::<Vec<_>>()));
+    let median = |side: usize| {
+        Seconds(stats::robust::median(&measured.units.iter().map(|unit| unit.call[side].0).collect::<Vec<_>>()))
+    };
     (shape.against, shape.candidate) = (Some(median(0)), Some(median(1)));
 }
 

@@ -26,7 +26,8 @@ const MATH: [&str; 42] = [
 const LIBRARIES: [&str; 4] = ["libm.so.6", "libmvec.so.1", "libc.so.6", "libgcc_s.so.1"];
 
 /// Dynamic tags whose mere presence is code that runs at load.
-const LOAD_TAGS: [elf::DynamicTag; 5] = [elf::DT_INIT, elf::DT_FINI, elf::DT_INIT_ARRAY, elf::DT_FINI_ARRAY, elf::DT_PREINIT_ARRAY];
+const LOAD_TAGS: [elf::DynamicTag; 5] =
+    [elf::DT_INIT, elf::DT_FINI, elf::DT_INIT_ARRAY, elf::DT_FINI_ARRAY, elf::DT_PREINIT_ARRAY];
 
 fn refused(rule: Rule, detail: impl Into<String>) -> Verdict {
     Verdict::Refused { rule, detail: detail.into() }
@@ -107,7 +108,10 @@ fn vet_dynamic(
             break;
         }
         if LOAD_TAGS.contains(&tag) {
-            return Err(refused(Rule::CodeAtLoad, format!("dynamic tag {:#x}: code that runs at load or unload", tag.0)));
+            return Err(refused(
+                Rule::CodeAtLoad,
+                format!("dynamic tag {:#x}: code that runs at load or unload", tag.0),
+            ));
         }
         if tag == elf::DT_TEXTREL || (tag == elf::DT_FLAGS && value & u64::from(elf::DF_TEXTREL.0) != 0) {
             return Err(refused(Rule::WritableCode, "a text relocation"));
