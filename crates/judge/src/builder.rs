@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// What every C candidate is built with; recorded with every judgement.
-pub const BASE_FLAGS: [&str; 10] = [
+pub const BASE_FLAGS: [&str; 11] = [
     "-std=gnu17",
     "-O3",
     "-march=native",
@@ -25,6 +25,7 @@ pub const BASE_FLAGS: [&str; 10] = [
     "-nostartfiles",
     "-fno-stack-protector",
     "-Wl,-z,noexecstack",
+    "-Wl,-z,defs",
     "-Wl,-z,relro,-z,now",
     "-w",
 ];

@@ -7,14 +7,15 @@ use crate::arm;
 use crate::builder::Builder;
 use crate::message::Opened;
 use crate::pairing::{Broken, Cores, Of, Pairing, ProcessPair, Spent};
-use crate::runner::Code;
+use crate::runner::{Code, Runner, StartFailure};
 use crate::sandbox::{Confinement, SandboxError};
-use crate::side::{Checked, Checker, Side};
+use crate::side::{Checked, Checker, Placement, Side};
 use model::{
     Arm, Digest, Estimate, Fidelity, Interval, Job, Judgement, Map, Overhead, Seconds, ShapeJudgement, Slice, Trust,
     Verdict, Workload,
 };
 use problems::{Oracle, Problem, Tolerance};
+use protocol::OP_CALL;
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 use std::collections::HashMap;
@@ -26,10 +27,6 @@ use std::time::{Duration, Instant};
 const NOISE_UNITS: usize = 5;
 /// Scale of the noise before it has been measured: a CPU-bound kernel's on a shared machine.
 const NOISE_GUESS: f64 = 0.003;
-/// Units that the anytime test is tuned for: the fewest that can decide at alpha = 0.01.
-const N_OPT: f64 = 13.0;
-/// Clip of a y, in sigmas of the noise.
-const CLIP: f64 = 3.0;
 /// A candidate's call may take this many times the base's.
 const SLOWEST: f64 = 30.0;
 /// Shortest limit of a call.
@@ -100,7 +97,7 @@ impl Judge {
         let problem = Problem::load(folder).map_err(|e| EnvError::Problem(render(e)))?;
         let builder = Builder::new(confinement)?;
         let library = builder.oracle(&problem.oracle_unit())?;
-        let oracle = Oracle::open(&library, &problem).map_err(|e| EnvError::Problem(e.to_string()))?;
+        let oracle = Oracle::open(&problem, &library).map_err(|e| EnvError::Problem(e.to_string()))?;
         let cores = Cores::detect();
         cores.pin();
         Ok(Self {
@@ -126,7 +123,7 @@ impl Judge {
         let workloads = self.problem.workloads.clone();
         let mut tolerances = Vec::new();
         for workload in &workloads {
-            tolerances.push(self.known(workload)?.tolerance.relative());
+            tolerances.push(self.known(workload)?.tolerance.element);
         }
         let mut warnings = Warnings::new();
         if self.cores.runner.is_none() {
@@ -167,9 +164,8 @@ impl Judge {
         }
         let seed = self.coins.random();
         let begin = Instant::now();
-        let tolerance = Tolerance::derive(&self.problem, &self.oracle, workload, seed);
-        problems::refuse_trivial(&self.problem, &self.oracle, workload, &tolerance, seed)
-            .map_err(|e| EnvError::Problem(render(e)))?;
+        let tolerance =
+            Tolerance::derive(&self.problem, &self.oracle, workload, seed).map_err(|e| EnvError::Problem(render(e)))?;
         // Tolerance and trivial answers together draw the inputs and run 64 rows in both precisions.
         let row_cost = begin.elapsed() / 128;
         let known = Rc::new(Known { workload: workload.clone(), tolerance, row_cost });
@@ -303,7 +299,7 @@ impl Judge {
             arm::fit_ceiling(self, &mut sides, side, call)?;
         }
         match self.measure(task, &known, &sides, is_ceiling, spent) {
-            Ok(measured) => fill(&mut shape, &measured, task.job.margin),
+            Ok(measured) => fill(&mut shape, &measured),
             Err(broken) => return given(broken).map(|verdict| ShapeJudgement { verdict, ..shape }),
         }
         self.quarantine(&mut shape, &task.job.candidate);
@@ -399,13 +395,14 @@ impl Judge {
         spent: &mut Spent,
     ) -> Result<Measured, Broken> {
         let sigma = self.sigma(task, known, sides, is_ceiling, spent)?;
-        let clip = CLIP * sigma;
+        let clip = stats::Clip::of_sigma(sigma);
+        let margin = task.job.margin;
         let design = match task.job.fidelity {
             Fidelity::Fixed { alpha, process_pairs } => {
-                stats::Design::fixed(alpha, task.job.margin, clip, process_pairs as usize)
+                stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
             }
             Fidelity::Anytime { alpha, max_process_pairs } => {
-                stats::Design::anytime(alpha, task.job.margin, clip, N_OPT * clip * clip, max_process_pairs as usize)
+                stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize)
             }
             Fidelity::Gate => unreachable!("a gate is not timed"),
         };
@@ -419,7 +416,7 @@ impl Judge {
             let progress = session.push(unit.y);
             units.push(unit);
             // One unit at least: an estimate without evidence is still an estimate.
-            if progress.is_stop() || Instant::now() > task.deadline {
+            if matches!(progress, stats::Progress::Stop(_)) || Instant::now() > task.deadline {
                 return Ok(Measured { summary: session.summary(), units });
             }
         }
@@ -452,9 +449,52 @@ impl Judge {
             ys.push(pairing.run(&mut coins, spent)?.y);
         }
         // A handful of units can agree by chance: never believe a noise far below what such machines show.
-        let sigma = stats::mad_sigma(&ys).max(NOISE_GUESS / 3.0);
+        let sigma = stats::robust::mad_sigma(&ys).max(NOISE_GUESS / 3.0);
         self.sigmas.insert(known.workload.name.clone(), sigma);
         Ok(sigma)
+    }
+
+    /// One timed call of a probe of our own, after one to warm it.
+    ///
+    /// # Errors
+    /// When the sandbox or the probe fails.
+    pub fn time_once(&self, probe: &Side) -> Result<Duration, EnvError> {
+        let failed = |verdict: Verdict| EnvError::Job(format!("our own probe failed: {verdict}"));
+        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(), self.cores.runner);
+        let mut runner = start.map_err(|failure| match failure {
+            StartFailure::Sandbox(error) => error.into(),
+            StartFailure::Candidate(verdict) => failed(verdict),
+        })?;
+        let order = probe.order(OP_CALL, 1, Placement::Pool);
+        let mut time = Duration::ZERO;
+        for _ in 0..2 {
+            time = runner.batch(&order, Duration::from_secs(60)).map_err(|ending| failed(ending.verdict()))?;
+        }
+        Ok(time)
+    }
+
+    /// Loop turns that take `share` of one call of the kernel `name` on the first workload.
+    ///
+    /// # Errors
+    /// When the kernel can't be run.
+    pub fn spin_for(&mut self, name: &str, share: f64) -> Result<u64, EnvError> {
+        /// Turns of the calibration: about 1 ms.
+        const TURNS: u64 = 1 << 20;
+        let workload = self.problem.workloads[0].clone();
+        let mut calls = Vec::new();
+        let mut turns = Vec::new();
+        for _ in 0..5 {
+            let code = Code::Kernel { name: name.to_owned(), spin: 0 };
+            let mut side = Side::new(&self.problem, &workload, code).map_err(SandboxError::Os)?;
+            let mut coins = self.fork_coins();
+            side.fill(&self.problem, 1, Placement::Pool, &mut coins);
+            let plain = self.time_once(&side)?.as_secs_f64();
+            side.code = Code::Kernel { name: name.to_owned(), spin: TURNS };
+            let spun = self.time_once(&side)?.as_secs_f64();
+            calls.push(plain);
+            turns.push((spun - plain).max(1e-9) / TURNS as f64);
+        }
+        Ok((share * stats::robust::median(&calls) / stats::robust::median(&turns)) as u64)
     }
 
     /// Faster than the fastest unit that could meet the tolerance: not ranked.
@@ -497,24 +537,27 @@ fn given(broken: Broken) -> Result<Verdict, EnvError> {
     }
 }
 
-fn fill(shape: &mut ShapeJudgement, measured: &Measured, margin: f64) {
+fn fill(shape: &mut ShapeJudgement, measured: &Measured) {
     let summary = &measured.summary;
-    let _ = margin;
     shape.verdict = match summary.decision {
         stats::Decision::Better => Verdict::Better,
         stats::Decision::Worse => Verdict::Worse,
         stats::Decision::Equivalent => Verdict::Equivalent,
         stats::Decision::Undecided => Verdict::Undecided,
     };
-    shape.ln = Some(Estimate { value: summary.value, interval: Interval { low: summary.low, high: summary.high } });
+    shape.ln = Some(Estimate {
+        value: summary.estimate.value,
+        interval: Interval { low: summary.estimate.low, high: summary.estimate.high },
+    });
     shape.e = summary.e;
     shape.p = summary.p;
     shape.units = measured.units.iter().map(|unit| unit.y).collect();
     shape.pairs = measured.units.iter().map(|unit| unit.pairs).sum();
     shape.checks += measured.units.iter().map(|unit| unit.checked.rows).sum::<u64>();
     shape.worst_error = measured.units.iter().map(|unit| unit.checked.worst).fold(shape.worst_error, f64::max);
-    let median =
-        |side: usize| Seconds(stats::median(&measured.units.iter().map(|unit| unit.call[side].0).collect::<Vec<_>>()));
+    let median = |side: usize| {
+        Seconds(stats::robust::median(&measured.units.iter().map(|unit| unit.call[side].0).collect::<Vec<_>>()))
+    };
     (shape.against, shape.candidate) = (Some(median(0)), Some(median(1)));
 }
 

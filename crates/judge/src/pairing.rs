@@ -158,7 +158,7 @@ impl Pairing<'_> {
         let mut second = self.start(Of::Candidate)?;
         Spent::add(&mut spent.runners, begin);
         self.sides[0].draw_weights(self.problem, Placement::Pool, coins);
-        let mut runners = [&mut first, &mut second];
+        let runners = [&mut first, &mut second];
         let mut checked = Checked::default();
         let mut calls = [1, 1];
         let mut rows = [1, 1];
@@ -172,7 +172,7 @@ impl Pairing<'_> {
             calls[side] = self.calls(side, time);
             let time = self.batch(of, runners[side], (calls[side], Rows::Random(1)), coins, (&mut checked, spent))?;
             calls[side] = self.calls(side, time / calls[side] as u32);
-            rows[side] = self.rows(of, time / calls[side] as u32);
+            rows[side] = self.rows(time / calls[side] as u32);
             cost += begin.elapsed();
         }
         let pairs =
@@ -195,8 +195,8 @@ impl Pairing<'_> {
         drop(first);
         drop(second);
         Spent::add(&mut spent.runners, begin);
-        let call = times.map(|times| Seconds(stats::median(&times)));
-        Ok(ProcessPair { y: stats::median(&ys), pairs: pairs as u32, call, checked })
+        let call = times.map(|times| Seconds(stats::robust::median(&times)));
+        Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked })
     }
 
     /// Starts a runner for one side.
@@ -285,9 +285,8 @@ impl Pairing<'_> {
         (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)
     }
 
-    fn rows(&self, of: Of, call: Duration) -> usize {
+    fn rows(&self, call: Duration) -> usize {
         let row = self.checker.row_cost.as_secs_f64().max(1e-9);
-        let _ = of;
         ((CHECK_SHARE * call.as_secs_f64() / row) as usize).clamp(1, 64)
     }
 }

@@ -127,6 +127,9 @@ impl Child {
 
     /// Waits for the end, at most `limit`; kills it then.
     pub fn wait(&mut self, limit: Duration) -> Option<i32> {
+        if self.ended().is_some() {
+            return self.ended;
+        }
         let start = Instant::now();
         // A file descriptor for the process makes this a sleep rather than a spin.
         // SAFETY: plain system calls on our own child.

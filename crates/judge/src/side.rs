@@ -109,6 +109,29 @@ impl Side {
         Ok(Self { code, slots, sizes: problem.sizes(workload), calls_max, workload: workload.clone() })
     }
 
+    /// A ceiling's probe: memory of its own, filled once with values from 0.5 to 1.5; nothing is drawn or checked.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn probe(code: Code, name: &str, repeats: i64, workload: Workload) -> io::Result<Self> {
+        // Memory probes take the elements of their working set first: 4 MiB an array, the repeats second.
+        let sizes = match name {
+            "ceiling-read" | "ceiling-copy" | "ceiling-triad" => vec![1 << 20, repeats],
+            _ => vec![repeats],
+        };
+        let mut slots = Vec::new();
+        for bytes in kernels::buffers(name, &sizes).unwrap_or_default() {
+            let memory = Rc::new(Memory::new(bytes)?);
+            let mut state = 0x9e37_79b9_u32;
+            for word in memory.part(0, memory.len()).chunks_exact_mut(4) {
+                state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+                word.copy_from_slice(&(0.5 + (state >> 8) as f32 / (1 << 24) as f32).to_ne_bytes());
+            }
+            slots.push(Slot { role: Role::Scratch, memory, bytes, stride: 0 });
+        }
+        Ok(Self { code, slots, sizes, calls_max: MAX_CALLS, workload })
+    }
+
     /// The other side: the same inputs, and an output, scratch and packed memory of its own.
     ///
     /// # Errors
@@ -220,8 +243,9 @@ impl Side {
     }
 
     fn check_rows(&self, checker: &Checker<'_>, batch: &Batch, call: usize, rows: &[i64]) -> Result<f64, Verdict> {
-        let pointer = |slot: &Slot| slot.memory.part(slot.offset(call, batch.placement), slot.bytes).as_ptr();
-        let inputs: Vec<*const u8> = self.slots.iter().filter(|slot| slot.role.is_input()).map(pointer).collect();
+        let inputs = self.slots.iter().filter(|slot| slot.role.is_input());
+        let inputs: Vec<&[u8]> =
+            inputs.map(|slot| &*slot.memory.part(slot.offset(call, batch.placement), slot.bytes)).collect();
         let mut want = vec![0.0; rows.len() * checker.problem.row_length(&self.workload)];
         checker.oracle.rows_f64(&self.workload, &inputs, rows, &mut want);
         let slot = &self.slots[checker.problem.output()];

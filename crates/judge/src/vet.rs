@@ -5,7 +5,7 @@
 
 use model::{Rule, Verdict};
 use object::elf;
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rela, Sym};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, StringTable};
 
 type Elf = elf::FileHeader64<Endianness>;
@@ -26,7 +26,8 @@ const MATH: [&str; 42] = [
 const LIBRARIES: [&str; 4] = ["libm.so.6", "libmvec.so.1", "libc.so.6", "libgcc_s.so.1"];
 
 /// Dynamic tags whose mere presence is code that runs at load.
-const LOAD_TAGS: [u32; 5] = [elf::DT_INIT, elf::DT_FINI, elf::DT_INIT_ARRAY, elf::DT_FINI_ARRAY, elf::DT_PREINIT_ARRAY];
+const LOAD_TAGS: [elf::DynamicTag; 5] =
+    [elf::DT_INIT, elf::DT_FINI, elf::DT_INIT_ARRAY, elf::DT_FINI_ARRAY, elf::DT_PREINIT_ARRAY];
 
 fn refused(rule: Rule, detail: impl Into<String>) -> Verdict {
     Verdict::Refused { rule, detail: detail.into() }
@@ -82,9 +83,9 @@ fn vet_segments(segments: &[elf::ProgramHeader64<Endianness>], endian: Endiannes
     let mut stack_known = false;
     for segment in segments {
         let flags = segment.p_flags(endian);
-        let executable = flags & elf::PF_X != 0;
+        let executable = flags.contains(elf::PF_X);
         match segment.p_type(endian) {
-            elf::PT_LOAD if executable && flags & elf::PF_W != 0 => {
+            elf::PT_LOAD if executable && flags.contains(elf::PF_W) => {
                 return Err(refused(Rule::WritableCode, "a segment that is writable and executable"));
             }
             elf::PT_GNU_STACK if executable => return Err(refused(Rule::WritableCode, "an executable stack")),
@@ -102,14 +103,17 @@ fn vet_dynamic(
     strings: &StringTable<'_>,
 ) -> Result<(), Verdict> {
     for entry in dynamic {
-        let (tag, value) = (entry.d_tag(endian) as u32, entry.d_val(endian));
+        let (tag, value) = (entry.d_tag(endian), entry.d_val(endian));
         if tag == elf::DT_NULL {
             break;
         }
         if LOAD_TAGS.contains(&tag) {
-            return Err(refused(Rule::CodeAtLoad, format!("dynamic tag {tag:#x}: code that runs at load or unload")));
+            return Err(refused(
+                Rule::CodeAtLoad,
+                format!("dynamic tag {:#x}: code that runs at load or unload", tag.0),
+            ));
         }
-        if tag == elf::DT_TEXTREL || (tag == elf::DT_FLAGS && value & u64::from(elf::DF_TEXTREL) != 0) {
+        if tag == elf::DT_TEXTREL || (tag == elf::DT_FLAGS && value & u64::from(elf::DF_TEXTREL.0) != 0) {
             return Err(refused(Rule::WritableCode, "a text relocation"));
         }
         if matches!(tag, elf::DT_RPATH | elf::DT_RUNPATH | elf::DT_AUXILIARY | elf::DT_FILTER) {

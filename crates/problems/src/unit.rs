@@ -22,6 +22,23 @@ impl Problem {
         text
     }
 
+    /// The symbol by which a candidate may pack the weights, where this problem has any.
+    pub fn prepare_symbol(&self) -> Option<String> {
+        self.packed().map(|_| format!("{}_prepare", self.entry))
+    }
+
+    /// The entry's prototype under another name, with a semicolon.
+    pub fn prototype(&self, name: &str) -> String {
+        format!("void {name}({});", self.parameters(&self.call_arguments()))
+    }
+
+    /// A call with the prototype's own parameters, without a semicolon.
+    pub fn call(&self, name: &str) -> String {
+        let arguments = self.arguments.iter().map(|argument| argument.name.as_str());
+        let sizes = self.axes.iter().map(|axis| axis.name.as_str());
+        format!("{name}({})", arguments.chain(sizes).collect::<Vec<_>>().join(", "))
+    }
+
     /// The whole translation unit of a candidate: header, its text, and the two functions that the runner calls,
     /// `rooflab_entry` and `rooflab_prepare`, both `(void *const *buffers, const int64_t *sizes)`.
     ///

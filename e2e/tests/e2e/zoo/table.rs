@@ -98,7 +98,12 @@ pub const ROWS: &[Row] = &[
     norm("init-function", "the same through DT_INIT", &[Refused(Rule::CodeAtLoad)]),
     norm("ifunc", "the same through an IFUNC resolver", &[Refused(Rule::CodeAtLoad)]),
     norm("make-writable", "writes new code", &[Refused(Rule::SystemCall)]),
-    norm("executable-stack", "writes new code on the stack", &[Refused(Rule::WritableCode)]),
+    norm(
+        "executable-stack",
+        "writes new code on the stack",
+        // The builder links without an executable stack, so that the code on it faults.
+        &[Refused(Rule::WritableCode), Failed(Stage::Crashed)],
+    ),
     norm("writable-code", "changes its code", &[Refused(Rule::WritableCode)]),
     norm("own-entry", "replaces the generated entry", &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)]),
     // the builder
