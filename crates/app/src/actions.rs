@@ -143,7 +143,8 @@ fn judge(
 fn after(driver: &mut Driver<'_>, setting: &mut Setting<'_>, task: Task) -> Result<(), Failure> {
     match task {
         Task::Compare { name, candidate, against } => {
-            driver.enter(Phase::Compare, left(driver, setting, WINNER_CAP, |task| matches!(task, Task::Compare { .. })));
+            driver
+                .enter(Phase::Compare, left(driver, setting, WINNER_CAP, |task| matches!(task, Task::Compare { .. })));
             let fidelity = Fidelity::Fixed { alpha: ALPHA, process_pairs: WINNER_PAIRS };
             let slice = Slice::Declared;
             let job = Job { candidate, against, slice, fidelity, margin: phases::MARGIN, cap: WINNER_CAP };
@@ -171,9 +172,9 @@ fn after(driver: &mut Driver<'_>, setting: &mut Setting<'_>, task: Task) -> Resu
 }
 
 /// What the tasks of a kind that are left can take.
-fn left(driver: &Driver<'_>, setting: &Setting<'_>, cap: Seconds, kind: fn(&Task) -> bool) -> Option<Expected> {
+fn left(driver: &Driver<'_>, setting: &Setting<'_>, cap: Seconds, kind: fn(&Task) -> bool) -> Expected {
     let count = search::tasks::remaining(driver.campaign(), &setting.policy).iter().filter(|task| kind(task)).count();
-    Some(Expected::AtMost(cap * count as f64))
+    Expected::AtMost(cap * count as f64)
 }
 
 /// After an interruption the proposer is told all recorded judgements again, in order.
@@ -328,7 +329,8 @@ mod tests {
         let mut memory = Memory::default();
         sit(&mut memory, [NEVER, NEVER], 1).unwrap();
         let names = names(&memory.events);
-        let order = ["started", "noise_measured", "compared", "proposed", "judged", "promoted", "search_ended", "verified"];
+        let order =
+            ["started", "noise_measured", "compared", "proposed", "judged", "promoted", "search_ended", "verified"];
         let positions = order.map(|name| position(&names, name));
         assert!(positions.is_sorted(), "{names:?}");
         assert_eq!(names.last().unwrap(), "finished");

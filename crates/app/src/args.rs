@@ -510,7 +510,8 @@ mod tests {
 
     #[test]
     fn judge_passes_names_through() {
-        let Verb::Judge(judge) = parse("rooflab judge p builtin:stock+2% --workloads a,b --flag -ffast-math").unwrap().verb
+        let Verb::Judge(judge) =
+            parse("rooflab judge p builtin:stock+2% --workloads a,b --flag -ffast-math").unwrap().verb
         else {
             panic!()
         };

@@ -45,10 +45,8 @@ pub struct Written {
 pub fn read(ledger: &Ledger, campaign: &str, problem: Option<&Problem>) -> Result<CampaignView, Failure> {
     let events = ledger.timed_events(campaign)?;
     let map = map_of(ledger, events.iter().map(|(_, event)| event))?;
-    let raw = format!(
-        "Every entry is in {}: `rooflab ledger show {campaign} --json` prints them.",
-        ledger.path().display()
-    );
+    let raw =
+        format!("Every entry is in {}: `rooflab ledger show {campaign} --json` prints them.", ledger.path().display());
     let record = Record { id: campaign, events: &events, problem, map: map.as_ref(), raw: &raw };
     view::view(&record).ok_or_else(|| store::headless(campaign))
 }

@@ -177,7 +177,11 @@ fn known_problems() -> String {
         .map(|path| path.display().to_string())
         .collect();
     names.sort();
-    if names.is_empty() { "a problem is a folder with a problem.toml".into() } else { format!("try {}", names.join(", ")) }
+    if names.is_empty() {
+        "a problem is a folder with a problem.toml".into()
+    } else {
+        format!("try {}", names.join(", "))
+    }
 }
 
 /// What one side of a comparison is: `builtin:NAME`, a file, or a baseline's name.
@@ -209,7 +213,8 @@ pub fn workloads(text: &str, known: &[String]) -> Result<Vec<String>, Failure> {
     let mut rest = text.trim();
     let mut names = Vec::new();
     while !rest.is_empty() {
-        let fits = |name: &&String| rest.strip_prefix(name.as_str()).is_some_and(|t| t.is_empty() || t.starts_with(','));
+        let fits =
+            |name: &&String| rest.strip_prefix(name.as_str()).is_some_and(|t| t.is_empty() || t.starts_with(','));
         let Some(name) = known.iter().filter(fits).max_by_key(|name| name.len()) else {
             let what = format!("`{rest}` is no workload of this problem");
             return Err(Failure::usage(what, format!("its workloads are {}", known.join(" "))));

@@ -1,9 +1,9 @@
 //! Judgements, sources, campaigns and a machine for tests.
 
 use model::{
-    BaselineSpec, Bytes, BytesPerSecond, CampaignSpec, CandidateId, Certificate, ComputeCeiling, CountPerSecond, Digest,
-    Estimate, Event, Fingerprint, FlopPerSecond, Interval, Judgement, Map, MemoryCeiling, Overhead, Proposal, Rung,
-    RungOutcome, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload,
+    BaselineSpec, Bytes, BytesPerSecond, CampaignSpec, CandidateId, Certificate, ComputeCeiling, CountPerSecond,
+    Digest, Estimate, Event, Fingerprint, FlopPerSecond, Interval, Judgement, Map, MemoryCeiling, Overhead, Proposal,
+    Rung, RungOutcome, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload,
 };
 
 /// A judgement with a narrow interval around each effect.

@@ -22,10 +22,7 @@ pub fn percent(share: f64) -> String {
 /// `len=128 1.83x [1.79, 1.88]`, or none when nothing was timed.
 pub fn effect(shape: &ShapeJudgement) -> Option<String> {
     let speed = shape.ln?.map(|ln| (-ln).exp());
-    Some(format!(
-        "{} {:.2}x [{:.2}, {:.2}]",
-        shape.workload.name, speed.value, speed.interval.low, speed.interval.high
-    ))
+    Some(format!("{} {:.2}x [{:.2}, {:.2}]", shape.workload.name, speed.value, speed.interval.low, speed.interval.high))
 }
 
 /// `len=128 41 % [40, 42]` of a comparison with a ceiling, or none when nothing was timed.
@@ -77,7 +74,9 @@ pub fn certificate(certificate: &Certificate) -> String {
         Some(rung) => format!("No certificate: it fell at rung {}, {}.", rung.number, rung.name),
         None if certificate.holds() => {
             let looks = certificate.held_out_looks;
-            format!("Certified on this machine. The held-out shapes have been looked at {looks} times, this one included.")
+            format!(
+                "Certified on this machine. The held-out shapes have been looked at {looks} times, this one included."
+            )
         }
         None => "No certificate: no rung was climbed.".to_owned(),
     });

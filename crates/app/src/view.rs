@@ -6,12 +6,12 @@ use crate::ceilings::Bounds;
 use jiff::Timestamp;
 use model::{CampaignSpec, CandidateId, Estimate, Event, Interval, Judgement, Map, Proposal, Verdict};
 use problems::Problem;
-use search::mining::{self, Jump};
-use search::{Campaign, Candidate, Standing};
 use report::{
     AblationView, CampaignView, CandidateView, Comparison, Effect, JumpView, ScoreRow, Versus, WinnerView,
     WorkloadView, Yield,
 };
+use search::mining::{self, Jump};
+use search::{Campaign, Candidate, Standing};
 use std::collections::BTreeMap;
 
 /// Confidence of the intervals: every comparison that is shown runs at alpha = 5 %.
@@ -198,7 +198,11 @@ fn comparisons(spec: &CampaignSpec, events: &[(Timestamp, Event)]) -> Vec<Compar
             && name.starts_with("winner/")
         {
             let names = judgement.shapes.iter().map(|shape| shape.workload.name.as_str());
-            names.for_each(|name| if !order.contains(&name) { order.push(name) });
+            names.for_each(|name| {
+                if !order.contains(&name) {
+                    order.push(name)
+                }
+            });
         }
     }
     let versus = |shape: Option<&&model::ShapeJudgement>| {
@@ -225,9 +229,10 @@ fn scores(spec: &CampaignSpec, record: &Record<'_>) -> Vec<ScoreRow> {
     let arms = baselines.chain([("winner", "candidate")]);
     arms.flat_map(|(arm, strength)| {
         let shapes = shapes(record.events, &format!("{arm}/ceiling"));
-        let rows = problem.workloads.iter().filter_map(|workload| {
-            bounds.score(shapes.get(workload.name.as_str())?, (arm, strength))
-        });
+        let rows = problem
+            .workloads
+            .iter()
+            .filter_map(|workload| bounds.score(shapes.get(workload.name.as_str())?, (arm, strength)));
         rows.collect::<Vec<_>>()
     })
     .collect()
@@ -276,10 +281,10 @@ mod tests {
     fn a_campaign_is_told_in_full() {
         let view = made(sample::campaign());
         assert_eq!((view.outcomes.attempted, view.outcomes.win, view.outcomes.loss), (2, 1, 1));
-        assert_eq!(view.candidates.iter().map(|c| (c.id, c.seconds, c.promoted)).collect::<Vec<_>>(), [
-            (1, 1.0, false),
-            (2, 3.0, true)
-        ]);
+        assert_eq!(
+            view.candidates.iter().map(|c| (c.id, c.seconds, c.promoted)).collect::<Vec<_>>(),
+            [(1, 1.0, false), (2, 3.0, true)]
+        );
         let winner = view.winner.unwrap();
         assert_eq!((winner.id, winner.base.as_str()), (2, "naive"));
         assert!(winner.diff.contains("+int winner;"), "{}", winner.diff);

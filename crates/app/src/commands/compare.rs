@@ -55,8 +55,7 @@ impl Subject {
     pub fn new(args: &CompareArgs) -> Result<Self, Failure> {
         let arms = arms(&args.arms);
         if let Some(connection) = &args.sql {
-            return two("statements", arms)
-                .map(|statements| Self::Sql { connection: connection.clone(), statements });
+            return two("statements", arms).map(|statements| Self::Sql { connection: connection.clone(), statements });
         }
         let alone = |subject: Self| match arms.is_empty() {
             true => Ok(subject),

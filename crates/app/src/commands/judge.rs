@@ -44,8 +44,13 @@ pub fn run(args: &JudgeArgs) -> Outcome {
     let judgement = judge.judge(&job)?;
     let of_ceiling = fractions(&problem, bench.map.as_ref(), &judgement);
     if Format::from_flag(args.json) == Format::Json {
-        let answer =
-            Answer { problem: &problem.name, problem_digest: problem.digest, job: &job, judgement: &judgement, of_ceiling };
+        let answer = Answer {
+            problem: &problem.name,
+            problem_digest: problem.digest,
+            job: &job,
+            judgement: &judgement,
+            of_ceiling,
+        };
         return print_json(&answer);
     }
     print!("{}", show(&job, &judgement, &of_ceiling));
@@ -79,11 +84,7 @@ fn default_baseline(problem: &Problem) -> &str {
 fn fractions(problem: &Problem, map: Option<&Map>, judgement: &Judgement) -> Vec<Option<f64>> {
     let Some(map) = map else { return vec![None; judgement.shapes.len()] };
     let bounds = Bounds::new(problem, map);
-    judgement
-        .shapes
-        .iter()
-        .map(|shape| Some(bounds.of(&shape.workload.name)?.floor / shape.candidate?))
-        .collect()
+    judgement.shapes.iter().map(|shape| Some(bounds.of(&shape.workload.name)?.floor / shape.candidate?)).collect()
 }
 
 fn show(job: &Job, judgement: &Judgement, of_ceiling: &[Option<f64>]) -> String {

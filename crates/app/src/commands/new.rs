@@ -10,6 +10,9 @@ use crate::outcome::{Done, Outcome};
 pub fn run(args: &NewArgs) -> Outcome {
     let folder = problems::create(&args.parent, &args.name)?;
     println!("{}", folder.display());
-    println!("Its function, oracle and baseline are an example: replace them, then `rooflab run {}`.", folder.display());
+    println!(
+        "Its function, oracle and baseline are an example: replace them, then `rooflab run {}`.",
+        folder.display()
+    );
     Ok(Done::Complete)
 }

@@ -5,7 +5,9 @@ use crate::args::RunArgs;
 use crate::artefacts::{self, Folder};
 use crate::ceilings::Bounds;
 use crate::driver::{Driver, Parts};
+use crate::interrupt;
 use crate::judges::Judges;
+use crate::machine::{self, Freshness};
 use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::phases::Subject;
@@ -13,8 +15,6 @@ use crate::plan::{Confinement, Format, RunPlan, Start};
 use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
 use crate::terminal::Terminal;
-use crate::machine::{self, Freshness};
-use crate::interrupt;
 use jiff::Timestamp;
 use ledger::Ledger;
 use map::Depth;
@@ -107,12 +107,8 @@ fn spec_of(baseline: &problems::Baseline) -> BaselineSpec {
 fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken, voice: &Voice) -> Outcome {
     let map = machine::obtain(&mut ledger, voice, Depth::Quick, Freshness::Stored)?;
     let bounds = Bounds::new(problem, &map);
-    let bench = Bench {
-        folder: plan.folder.clone(),
-        confinement: plan.confinement,
-        map: Some(map),
-        voice: voice.clone(),
-    };
+    let bench =
+        Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
     let (judge, _) = bench.open_aloud()?;
     let mut judges = Judges::new(bench, judge);
     let Taken { id, spec, events } = campaign;
