@@ -143,8 +143,8 @@ fn judge(
 fn after(driver: &mut Driver<'_>, setting: &mut Setting<'_>, task: Task) -> Result<(), Failure> {
     match task {
         Task::Compare { name, candidate, against } => {
-            driver
-                .enter(Phase::Compare, left(driver, setting, WINNER_CAP, |task| matches!(task, Task::Compare { .. })));
+            let time = left(driver, setting, WINNER_CAP, |task| matches!(task, Task::Compare { .. }));
+            driver.enter(Phase::Compare, Some(time));
             let fidelity = Fidelity::Fixed { alpha: ALPHA, process_pairs: WINNER_PAIRS };
             let slice = Slice::Declared;
             let job = Job { candidate, against, slice, fidelity, margin: phases::MARGIN, cap: WINNER_CAP };
@@ -153,7 +153,8 @@ fn after(driver: &mut Driver<'_>, setting: &mut Setting<'_>, task: Task) -> Resu
         }
         Task::Ablate { hunk, candidate, against } => {
             phases::winner_ceilings(driver, &setting.subject)?;
-            driver.enter(Phase::Mine, left(driver, setting, ABLATION_CAP, |task| matches!(task, Task::Ablate { .. })));
+            let time = left(driver, setting, ABLATION_CAP, |task| matches!(task, Task::Ablate { .. }));
+            driver.enter(Phase::Mine, Some(time));
             let fidelity = Fidelity::Anytime { alpha: ALPHA, max_process_pairs: ABLATION_PAIRS };
             let slice = Slice::Declared;
             let job = Job { candidate, against, slice, fidelity, margin: phases::MARGIN, cap: ABLATION_CAP };

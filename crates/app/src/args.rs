@@ -348,6 +348,7 @@ pub struct NewArgs {
        rooflab compare [OPTIONS] --repo PATH --base REV --patch REV --build CMD --run CMD
        rooflab compare [OPTIONS] --samples A B
        rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
+#[expect(clippy::struct_excessive_bools, reason = "flags as they are typed; the plan has none")]
 pub struct CompareArgs {
     /// Everything after the first `--`: the arms, one after each `--`. The first is A, the base.
     #[arg(last = true, value_name = "CMD", allow_hyphen_values = true)]

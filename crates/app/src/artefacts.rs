@@ -100,7 +100,9 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::open(out.path().join("l.db")).unwrap();
         let mut journal = CampaignJournal { ledger: &mut ledger, campaign: "norm-1".into(), problem: Digest::of("p") };
-        sample::campaign().iter().for_each(|event| journal.append(event).unwrap());
+        for event in sample::campaign() {
+            journal.append(&event).unwrap();
+        }
         let written = write(&ledger, "norm-1", &Folder::new(out.path(), "norm-1"), None).unwrap();
         let read = |name: &str| std::fs::read_to_string(out.path().join("norm-1").join(name)).ok();
         assert_eq!(written.report, out.path().join("norm-1/report.html"));

@@ -18,7 +18,7 @@ pub struct Bound {
     /// Floor with every term.
     pub floor: Seconds,
     /// The term that the floor is made of: `compute: f32`, `memory: DRAM`, `exp`.
-    pub bound: String,
+    pub term: String,
     /// The kernel that probes the unit that arms are held against.
     pub probe: &'static str,
     /// The unit in words.
@@ -67,7 +67,7 @@ impl Bounds {
             strength: strength.to_owned(),
             time: shape.candidate?,
             floor: bound.floor,
-            bound: bound.bound.clone(),
+            bound: bound.term.clone(),
             unit: bound.unit.clone(),
             of_unit: Some(of_unit),
             of_floor: Some(scaled(of_unit, scale)),
@@ -89,13 +89,13 @@ fn bound(work: &Work, map: &Map) -> Option<Bound> {
     });
     let exp = map.exp.map(|rate| (work.exp / rate, "exp".to_owned(), "exp"));
     let terms = [compute, memory, exp].into_iter().flatten();
-    let (floor, bound, unit) = terms.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
+    let (floor, term, unit) = terms.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
     let probe = match unit {
         "f32" => "ceiling-f32",
         "exp" => "ceiling-exp",
         _ => "ceiling-read",
     };
-    Some(Bound { floor, bound, probe, unit: unit.to_owned(), unit_time: floor })
+    Some(Bound { floor, term, probe, unit: unit.to_owned(), unit_time: floor })
 }
 
 /// The nearest level that holds the traffic.

@@ -135,11 +135,6 @@ pub enum Notice<'a> {
         /// In words.
         text: &'a str,
     },
-    /// Something that people should know, with what to do about it.
-    Warning {
-        /// In words.
-        text: &'a str,
-    },
     /// The end.
     Finished {
         /// One paragraph for people.
@@ -208,8 +203,8 @@ mod tests {
     fn programs_get_a_line_each() {
         let mut bytes = Vec::new();
         Lines(&mut bytes).hear(&Notice::Phase { phase: Phase::Noise, expected: Some(Expected::About(Seconds(3.0))) });
-        Lines(&mut bytes).hear(&Notice::Warning { text: "one core" });
-        let expected = "{\"notice\":\"phase\",\"phase\":\"noise\",\"expected\":{\"about\":3.0}}\n{\"notice\":\"warning\",\"text\":\"one core\"}\n";
+        Lines(&mut bytes).hear(&Notice::Working { text: "rung 3" });
+        let expected = "{\"notice\":\"phase\",\"phase\":\"noise\",\"expected\":{\"about\":3.0}}\n{\"notice\":\"working\",\"text\":\"rung 3\"}\n";
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
     }
 }

@@ -134,7 +134,6 @@ impl<W: Write + Send> Listener for Terminal<W> {
                     self.say(&line("", text));
                 }
             }
-            Notice::Warning { text } => self.say(&line("warning", text)),
             Notice::Finished { summary, report } => {
                 self.clear();
                 self.say(&format!("\n{}\n\n{}", summary.trim_end(), report.display()));
@@ -152,7 +151,6 @@ impl Listener for Quiet {
             Notice::Phase { phase, expected: Some(Expected::About(time)) } => {
                 eprintln!("{}", line(name(phase), &format!("{}, about {}", words(phase), show(time))));
             }
-            Notice::Warning { text } => eprintln!("{}", line("warning", text)),
             Notice::Working { text } => eprintln!("{}", line("", text)),
             Notice::Opened { opened } => opened.warnings.iter().for_each(|text| eprintln!("{}", line("warning", text))),
             _ => {}

@@ -52,13 +52,14 @@ pub fn view(record: &Record<'_>) -> Option<CampaignView> {
         workloads: workloads(record),
         outcomes: Yield::of(&candidates),
         lineage: lineage.iter().map(|step| jump(&campaign, step)).collect(),
-        winner,
         ablations: ablations(&campaign),
-        comparisons: comparisons(spec, record.events),
+        // Without a winner the campaign compares its starting point, which `start/stock` has told already.
+        comparisons: winner.as_ref().map(|_| comparisons(spec, record.events)).unwrap_or_default(),
         scores: scores(spec, record),
         certificate: campaign.certificate.as_ref().map(|(_, certificate)| certificate.clone()),
         warnings: warnings(spec, record),
         raw: record.raw.to_owned(),
+        winner,
         candidates,
     })
 }
@@ -198,11 +199,11 @@ fn comparisons(spec: &CampaignSpec, events: &[(Timestamp, Event)]) -> Vec<Compar
             && name.starts_with("winner/")
         {
             let names = judgement.shapes.iter().map(|shape| shape.workload.name.as_str());
-            names.for_each(|name| {
+            for name in names {
                 if !order.contains(&name) {
-                    order.push(name)
+                    order.push(name);
                 }
-            });
+            }
         }
     }
     let versus = |shape: Option<&&model::ShapeJudgement>| {

@@ -57,9 +57,11 @@ impl Subject {
         if let Some(connection) = &args.sql {
             return two("statements", arms).map(|statements| Self::Sql { connection: connection.clone(), statements });
         }
-        let alone = |subject: Self| match arms.is_empty() {
-            true => Ok(subject),
-            false => Err(Failure::usage("commands after `--` and --repo or --samples exclude each other", USAGE)),
+        let alone = |subject: Self| {
+            if arms.is_empty() {
+                return Ok(subject);
+            }
+            Err(Failure::usage("commands after `--` and --repo or --samples exclude each other", USAGE))
         };
         if let [a, b] = args.samples.as_slice() {
             return alone(Self::Samples { a: a.clone(), b: b.clone(), format: args.format.clone() });
@@ -100,7 +102,7 @@ fn arms(words: &[String]) -> Vec<String> {
 /// When the request makes no sense or an arm fails.
 pub fn run(args: &CompareArgs) -> Outcome {
     let subject = Subject::new(args)?;
-    todo!("{subject:?}")
+    Err(without_engine(&format!("{subject:?} can't be compared yet")))
 }
 
 /// `rooflab selftest compare`.
@@ -108,7 +110,11 @@ pub fn run(args: &CompareArgs) -> Outcome {
 /// # Errors
 /// When the environment fails.
 pub fn selftest(format: Format) -> Outcome {
-    todo!("{format:?}")
+    Err(without_engine(&format!("the self-test of compare ({format:?}) can't run yet")))
+}
+
+fn without_engine(what: &str) -> Failure {
+    Failure::environment(what, "this build has no engine for `compare`; `rooflab judge` compares candidates")
 }
 
 #[cfg(test)]

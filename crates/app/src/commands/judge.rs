@@ -97,7 +97,9 @@ fn show(job: &Job, judgement: &Judgement, of_ceiling: &[Option<f64>]) -> String 
         .filter_map(|(shape, share)| Some(format!("{} {}", shape.workload.name, percent((*share)?))))
         .collect();
     if !shares.is_empty() {
-        text += &format!("of the floor time that the stored map gives: {}\n", shares.join(", "));
+        text += "of the floor time that the stored map gives: ";
+        text += &shares.join(", ");
+        text += "\n";
     }
     if judgement.trust == Trust::Unconfined {
         text += "unconfined: the candidate ran without a sandbox, so nothing is promised\n";

@@ -9,6 +9,7 @@ use crate::text::{align, line};
 use crate::{session, store};
 use model::{Estimate, Verdict};
 use report::{AblationView, CampaignView, JumpView};
+use std::fmt::Write as _;
 
 /// Runs it.
 ///
@@ -38,11 +39,11 @@ fn show(view: &CampaignView) -> String {
     };
     let heads = ["jump", "to", "speed-up", "interval", "so far", "what changed"].map(String::from);
     let rows: Vec<[String; 6]> = std::iter::once(heads).chain(view.lineage.iter().enumerate().map(jump)).collect();
-    text += &format!("\nfrom {} to candidate #{}\n{}\n", winner.base, winner.id, align(&rows));
+    let _ = writeln!(text, "\nfrom {} to candidate #{}\n{}", winner.base, winner.id, align(&rows));
     if !view.ablations.is_empty() {
         let heads = ["without", "slower by", "interval", "it"].map(String::from);
         let rows: Vec<[String; 4]> = std::iter::once(heads).chain(view.ablations.iter().map(ablation)).collect();
-        text += &format!("\nthe winner without each of its changes\n{}\n", align(&rows));
+        let _ = writeln!(text, "\nthe winner without each of its changes\n{}", align(&rows));
     }
     text
 }
