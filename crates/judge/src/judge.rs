@@ -302,6 +302,12 @@ impl Judge {
             Ok(measured) => fill(&mut shape, &measured),
             Err(broken) => return given(broken).map(|verdict| ShapeJudgement { verdict, ..shape }),
         }
+        if is_ceiling[0] {
+            let work = self.problem.work(task.workload);
+            let ratio = arm::probe_ratio(&sides[0], &work)
+                .ok_or_else(|| EnvError::Job("the problem has no work of the kind that this probe does".to_owned()))?;
+            normalise(&mut shape, ratio);
+        }
         self.quarantine(&mut shape, &task.job.candidate);
         Ok(shape)
     }
@@ -501,7 +507,7 @@ impl Judge {
     fn quarantine(&self, shape: &mut ShapeJudgement, candidate: &Arm) {
         let (Some(map), Some(time), Arm::Source(_)) = (&self.map, shape.candidate, candidate) else { return };
         let work = self.problem.work(&shape.workload);
-        if let Some(limit) = score::quarantine_limit(&work, map)
+        if let Ok(limit) = score::quarantine_limit(&work, map)
             && time < limit
         {
             shape.verdict = Verdict::Quarantined {
@@ -559,6 +565,22 @@ fn fill(shape: &mut ShapeJudgement, measured: &Measured) {
         Seconds(stats::robust::median(&measured.units.iter().map(|unit| unit.call[side].0).collect::<Vec<_>>()))
     };
     (shape.against, shape.candidate) = (Some(median(0)), Some(median(1)));
+}
+
+/// Against a ceiling, "against" becomes the time that the probe's rate, measured in the same run, gives for the
+/// candidate's own work: `ratio` is the probe's work over the candidate's.
+fn normalise(shape: &mut ShapeJudgement, ratio: f64) {
+    let shift = ratio.ln();
+    shape.units.iter_mut().for_each(|y| *y += shift);
+    shape.ln = shape.ln.map(|ln| ln.map(|y| y + shift));
+    shape.against = shape.against.map(|time| time * ratio.recip());
+    shape.e = None;
+    shape.p = None;
+    shape.verdict = match shape.ln {
+        Some(ln) if ln.interval.high < 0.0 => Verdict::Better,
+        Some(ln) if ln.interval.low > 0.0 => Verdict::Worse,
+        _ => Verdict::Undecided,
+    };
 }
 
 /// Whether the other workloads are worth their time: better, or not worse and pointing the right way.
