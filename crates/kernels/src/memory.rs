@@ -4,7 +4,9 @@
 //! register width). Inputs come first, the output last: `ceiling-read` `[a, sums]` with 1 KiB of sums, `ceiling-copy`
 //! `[a, b]` with b = a, `ceiling-triad` `[a, b, c]` with c = a + 3 b. The `-stream` forms of copy and triad store past
 //! the caches: where memory is the bottleneck they save the line that an ordinary store reads first.
-//! `chase`: buffers `[cycle, out]`, sizes `[steps]`; `cycle` holds at each visited byte offset the next one.
+//! `chase`: buffers `[cycle, position]`, sizes `[steps]`; `cycle` holds at each visited byte offset the next one (`u64`),
+//! and `position` the offset to start from and, afterwards, the one that was reached: short windows go on through a
+//! large cycle instead of warming its beginning.
 
 use crate::isa::{Isa, isa};
 use crate::registry::first;
@@ -259,11 +261,12 @@ probe!(
 /// `chase`: every load needs the one before.
 pub(crate) unsafe fn chase(buffers: *const *mut u8, sizes: *const i64) {
     unsafe {
-        let (cycle, mut offset) = (*buffers, 0_u64);
+        let (cycle, position) = (*buffers, (*buffers.add(1)).cast::<u64>());
+        let mut offset = position.read();
         for _ in 0..first(sizes) / CHASE {
             offset = follow(cycle, offset);
         }
-        (*buffers.add(1)).cast::<u64>().write(offset);
+        position.write(offset);
     }
 }
 
@@ -390,5 +393,7 @@ mod tests {
         let mut buffers = [Buffer::of(&cycle), Buffer::zeroed(64)];
         call("chase", &mut buffers, &[39]);
         assert_eq!(buffers[1].read::<u64>()[0], 64 * (32 % 5));
+        call("chase", &mut buffers, &[16]);
+        assert_eq!(buffers[1].read::<u64>()[0], 64 * (48 % 5));
     }
 }
