@@ -1,1 +1,17 @@
-//! TODO
+//! The search: a campaign as a fold over events, proposers of candidates, selection, and what the history teaches.
+//!
+//! Pure: no clock, no files, no processes, no entropy. Seeds and elapsed time come from outside; the app executes the
+//! actions, writes the events and asks the judge, which this crate must not know.
+
+pub mod archive;
+pub mod campaign;
+pub mod mining;
+pub mod proposers;
+pub mod selection;
+pub mod tasks;
+
+pub use archive::{Archive, Candidate, Standing};
+pub use campaign::{Action, Campaign, Policy, Yield};
+pub use proposers::embedded::{Embedded, FLAG_ALLOW_LIST};
+pub use proposers::{Context, Proposer};
+pub use tasks::Task;

@@ -1,0 +1,74 @@
+//! Compiler flags from a list that the judge enforces too: one is added or taken away.
+
+use super::Offer;
+use crate::proposers::embedded::syntax::Code;
+
+/// Flags that a candidate may ask for. None changes what a correct program means beyond the order and the special
+/// cases of float arithmetic, which the judge's tolerance covers; none reads or writes a file.
+pub const FLAG_ALLOW_LIST: &[&str] = &[
+    "-O2",
+    "-O3",
+    "-fassociative-math",
+    "-falign-functions=64",
+    "-falign-loops=32",
+    "-falign-loops=64",
+    "-ffinite-math-only",
+    "-ffp-contract=fast",
+    "-fgcse-las",
+    "-fgcse-sm",
+    "-fipa-pta",
+    "-fno-ivopts",
+    "-fno-math-errno",
+    "-fno-semantic-interposition",
+    "-fno-signed-zeros",
+    "-fno-trapping-math",
+    "-fno-tree-vectorize",
+    "-fno-unroll-loops",
+    "-fomit-frame-pointer",
+    "-fopenmp-simd",
+    "-fpeel-loops",
+    "-fprefetch-loop-arrays",
+    "-freciprocal-math",
+    "-fsplit-loops",
+    "-ftree-loop-distribution",
+    "-ftree-slp-vectorize",
+    "-funroll-loops",
+    "-fvect-cost-model=dynamic",
+    "-fvect-cost-model=unlimited",
+    "-mprefer-vector-width=256",
+    "-mprefer-vector-width=512",
+];
+
+/// Each flag that is missing, each that is there.
+pub fn offers(code: &Code) -> Vec<Offer> {
+    let mut found = Vec::new();
+    for flag in FLAG_ALLOW_LIST {
+        let (what, flags) = if let Some(at) = code.flags.iter().position(|f| f == flag) {
+            let mut flags = code.flags.clone();
+            flags.remove(at);
+            (format!("without {flag}"), flags)
+        } else {
+            (format!("with {flag}"), with(&code.flags, flag))
+        };
+        found.push(Offer { what, line: 0, text: code.text.clone(), flags });
+    }
+    found
+}
+
+/// Adds a flag, in place of one that sets the same option otherwise.
+fn with(flags: &[String], flag: &str) -> Vec<String> {
+    let option = |f: &str| f.split('=').next().unwrap_or_default().replace("-fno-", "-f");
+    let same = |f: &String| {
+        let levels = f.starts_with("-O") && flag.starts_with("-O");
+        levels || option(f) == option(flag)
+    };
+    let mut flags: Vec<String> = flags.iter().filter(|f| !same(f)).cloned().collect();
+    // gcc ignores -fassociative-math unless both of these hold.
+    let needs: &[&str] = if flag == "-fassociative-math" { &["-fno-signed-zeros", "-fno-trapping-math"] } else { &[] };
+    for wanted in needs.iter().chain([&flag]) {
+        if !flags.iter().any(|f| f == wanted) {
+            flags.push((*wanted).to_owned());
+        }
+    }
+    flags
+}

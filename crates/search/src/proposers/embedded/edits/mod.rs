@@ -1,0 +1,93 @@
+//! The kinds of edit, one file each and one line in the registry. An edit lists everything it could do to a source;
+//! it chooses nothing and proves nothing: the judge does.
+
+mod accumulators;
+mod align;
+mod distribute;
+mod expand_reduction;
+mod fast_exp;
+mod flag;
+mod fuse;
+mod hoist;
+mod interchange;
+mod reciprocal;
+mod register_tile;
+mod register_tile_text;
+mod restrict;
+mod row_block;
+mod row_block_text;
+mod select;
+mod simd;
+mod strip_mine;
+mod tunable;
+mod unroll;
+mod unroll_jam;
+
+use super::syntax::Code;
+
+pub use flag::FLAG_ALLOW_LIST;
+
+/// One thing that an edit could do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// What, without the line: equal for the same idea in another version of the source.
+    pub what: String,
+    /// Where, in the source before the edit; 0 for the source as a whole.
+    pub line: usize,
+    /// The source after it.
+    pub text: String,
+    /// The flags after it.
+    pub flags: Vec<String>,
+}
+
+impl Offer {
+    /// An offer that changes the text alone.
+    pub fn text(code: &Code, line: usize, what: String, text: String) -> Self {
+        Self { what, line, text, flags: code.flags.clone() }
+    }
+
+    /// What and where, for people.
+    pub fn note(&self) -> String {
+        if self.line == 0 { self.what.clone() } else { format!("{} (line {})", self.what, self.line) }
+    }
+}
+
+/// A kind of edit.
+pub struct Edit {
+    /// Its name in the ledger.
+    pub kind: &'static str,
+    /// How often it is tried before anything is known, relative to the others.
+    pub weight: f64,
+    /// The kind that makes it pay: a chain goes on with that one.
+    pub follow: Option<&'static str>,
+    /// Everything that it could do to a source.
+    pub offers: fn(&Code) -> Vec<Offer>,
+}
+
+/// The registry. Weights: what changes the order of work first, decoration last; verdicts take over soon.
+pub const EDITS: &[Edit] = &[
+    Edit { kind: "register-tile", weight: 4.0, follow: None, offers: register_tile::offers },
+    Edit { kind: "row-block", weight: 4.0, follow: Some("register-tile"), offers: row_block::offers },
+    Edit { kind: "expand-reduction", weight: 2.0, follow: None, offers: expand_reduction::offers },
+    Edit { kind: "unroll-and-jam", weight: 2.0, follow: None, offers: unroll_jam::offers },
+    Edit { kind: "accumulators", weight: 2.0, follow: None, offers: accumulators::offers },
+    Edit { kind: "fast-exp", weight: 2.0, follow: None, offers: fast_exp::offers },
+    Edit { kind: "simd", weight: 1.5, follow: None, offers: simd::offers },
+    Edit { kind: "interchange", weight: 1.0, follow: None, offers: interchange::offers },
+    Edit { kind: "strip-mine", weight: 0.5, follow: None, offers: strip_mine::offers },
+    Edit { kind: "fuse", weight: 1.0, follow: None, offers: fuse::offers },
+    Edit { kind: "distribute", weight: 1.0, follow: None, offers: distribute::offers },
+    Edit { kind: "select", weight: 1.0, follow: None, offers: select::offers },
+    Edit { kind: "reciprocal", weight: 1.0, follow: None, offers: reciprocal::offers },
+    Edit { kind: "hoist", weight: 0.5, follow: None, offers: hoist::offers },
+    Edit { kind: "restrict", weight: 0.7, follow: None, offers: restrict::offers },
+    Edit { kind: "align", weight: 0.5, follow: None, offers: align::offers },
+    Edit { kind: "unroll", weight: 0.7, follow: None, offers: unroll::offers },
+    Edit { kind: "tunable", weight: 1.5, follow: None, offers: tunable::offers },
+    Edit { kind: "flag", weight: 1.5, follow: None, offers: flag::offers },
+];
+
+/// The edit of a kind.
+pub fn edit(kind: &str) -> Option<&'static Edit> {
+    EDITS.iter().find(|edit| edit.kind == kind)
+}

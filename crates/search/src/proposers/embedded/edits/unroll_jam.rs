@@ -1,0 +1,116 @@
+//! Several turns of a loop at once, with the loops inside it shared: more independent work for each load.
+//!
+//! Relies on the turns not depending on each other in another order than as written; the judge says.
+
+use super::Offer;
+use crate::proposers::embedded::rewrite::{Patch, render};
+use crate::proposers::embedded::syntax::{Code, Loop, statements};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use tree_sitter::Node;
+
+const FACTORS: &[i64] = &[4, 2, 8];
+
+/// Every loop of step 1 around another whose header doesn't depend on it.
+pub fn offers(code: &Code) -> Vec<Offer> {
+    let mut found = Vec::new();
+    for outer in code.loops() {
+        let shares =
+            outer.statements.iter().filter_map(|n| code.counted(*n)).any(|inner| can_share(code, &outer, &inner));
+        if outer.step != "1" || !shares {
+            continue;
+        }
+        let trip = code.trip(&outer);
+        for factor in FACTORS.iter().filter(|factor| trip.is_none_or(|trip| **factor <= trip)) {
+            let text = Patch::replace(code.span(outer.node), write(code, &outer, *factor)).apply(code);
+            let what = format!("unroll-and-jam by {factor} the loop over {}", outer.var);
+            found.push(Offer::text(code, code.line(outer.node), what, text));
+        }
+    }
+    found
+}
+
+fn can_share(code: &Code, outer: &Loop<'_>, inner: &Loop<'_>) -> bool {
+    !inner.header_mentions(code, &outer.var)
+        && !locals(code, &outer.statements).iter().any(|name| inner.header_mentions(code, name))
+}
+
+fn write(code: &Code, outer: &Loop<'_>, factor: i64) -> String {
+    let (var, low, end) = (&outer.var, &outer.low, outer.end(code));
+    let declared = if outer.kind.is_empty() { String::new() } else { format!("{} {var} = {low};\n", outer.kind) };
+    let start = if outer.kind.is_empty() { format!("{var} = {low}") } else { String::new() };
+    let mut out = format!("{{\n{declared}for ({start}; {var} + {factor} <= {end}; {var} += {factor}) {{\n");
+    out.push_str(&jam(code, outer, &outer.statements, factor));
+    out.push_str("}\n");
+    if code.trip(outer).is_none_or(|trip| trip % factor != 0) {
+        let body = code.of(outer.body);
+        let _ = writeln!(out, "for (; {var} < {end}; {var}++) {body}");
+    }
+    out.push('}');
+    out
+}
+
+/// Statements for all turns: loops that can be are shared, the rest is repeated turn by turn.
+fn jam(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>], factor: i64) -> String {
+    let names = jammed_locals(code, outer, nodes);
+    let mut out = String::new();
+    emit(code, outer, nodes, &names, factor, &mut out);
+    out
+}
+
+fn emit(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>], names: &BTreeSet<String>, factor: i64, out: &mut String) {
+    for node in nodes {
+        let shared = code.counted(*node).filter(|inner| {
+            !inner.header_mentions(code, &outer.var) && !names.iter().any(|name| inner.header_mentions(code, name))
+        });
+        if let Some(inner) = shared {
+            let _ = writeln!(out, "{}{} {{", code.pragmas(*node), inner.header(code));
+            emit(code, outer, &inner.statements, names, factor, out);
+            out.push_str("}\n");
+        } else {
+            for turn in 0..factor {
+                let _ = writeln!(out, "{}", repeated(code, outer, *node, names, turn));
+            }
+        }
+    }
+}
+
+fn repeated(code: &Code, outer: &Loop<'_>, node: Node<'_>, names: &BTreeSet<String>, turn: i64) -> String {
+    let text = render(code, node, &|n| {
+        (n.kind() == "identifier").then_some(())?;
+        let name = code.of(n);
+        if name == outer.var {
+            return Some(if turn == 0 { name.to_owned() } else { format!("({name} + {turn})") });
+        }
+        names.contains(name).then(|| format!("{name}_{turn}"))
+    });
+    format!("{}{text}", code.pragmas(node))
+}
+
+/// Names declared where statements are repeated into one scope: here and in shared loops.
+fn jammed_locals(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>]) -> BTreeSet<String> {
+    let mut names = locals(code, nodes);
+    for node in nodes {
+        if let Some(inner) = code.counted(*node)
+            && !inner.header_mentions(code, &outer.var)
+        {
+            names.extend(jammed_locals(code, outer, &statements(inner.body)));
+        }
+    }
+    names
+}
+
+fn locals(code: &Code, nodes: &[Node<'_>]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for declaration in nodes.iter().filter(|n| n.kind() == "declaration") {
+        let mut cursor = declaration.walk();
+        for declarator in declaration.children_by_field_name("declarator", &mut cursor) {
+            let mut at = Some(declarator);
+            while let Some(node) = at.filter(|n| n.kind() != "identifier") {
+                at = node.child_by_field_name("declarator");
+            }
+            names.extend(at.map(|n| code.of(n).to_owned()));
+        }
+    }
+    names
+}

@@ -1,0 +1,76 @@
+//! What is left to do when the search has ended, as data: the app executes it and emits the events.
+
+use crate::campaign::{Campaign, Policy};
+use crate::mining::{hunks, without};
+use model::{Arm, CandidateId};
+
+/// One thing to do after the search.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// Compare over all declared workloads with a fixed number of process pairs; emit `Compared`.
+    Compare {
+        /// `winner/naive`, `stock/ceiling`, ...: B, a slash, A.
+        name: String,
+        /// B.
+        candidate: Arm,
+        /// A.
+        against: Arm,
+    },
+    /// Judge the winner without one hunk against the winner; emit `Ablated`.
+    Ablate {
+        /// The hunk in words: the name in the event.
+        hunk: String,
+        /// B: the winner without it.
+        candidate: Arm,
+        /// A: the winner.
+        against: Arm,
+    },
+    /// Climb the ladder; emit `Verified`.
+    Verify {
+        /// Whom.
+        id: CandidateId,
+    },
+}
+
+/// Those not done yet, in order.
+pub fn remaining(campaign: &Campaign, policy: &Policy) -> Vec<Task> {
+    let Some(best) = campaign.best() else { return Vec::new() };
+    let mut tasks = comparisons(campaign);
+    tasks.retain(|task| !matches!(task, Task::Compare { name, .. } if campaign.comparisons.contains_key(name)));
+    if best.id == CandidateId(0) {
+        return tasks;
+    }
+    tasks.extend(ablations(campaign, policy));
+    if campaign.certificate.is_none() {
+        tasks.push(Task::Verify { id: best.id });
+    }
+    tasks
+}
+
+/// The winner against every baseline.
+fn comparisons(campaign: &Campaign) -> Vec<Task> {
+    let (Some(spec), Some(best)) = (&campaign.spec, campaign.best()) else { return Vec::new() };
+    let winner = Arm::Source(best.proposal.source.clone());
+    let of = |name: &str| Task::Compare {
+        name: format!("winner/{name}"),
+        candidate: winner.clone(),
+        against: Arm::Baseline(name.to_owned()),
+    };
+    spec.baselines.iter().map(|baseline| of(&baseline.name)).collect()
+}
+
+fn ablations(campaign: &Campaign, policy: &Policy) -> Vec<Task> {
+    let (Some(best), Some(base)) = (campaign.best(), campaign.archive.get(CandidateId(0))) else { return Vec::new() };
+    let (winner, base) = (&best.proposal.source, &base.proposal.source);
+    let done = |name: &str| campaign.ablations.iter().any(|(hunk, _)| hunk == name);
+    hunks(base, winner)
+        .into_iter()
+        .take(policy.max_ablations)
+        .filter(|hunk| !done(&hunk.words))
+        .map(|hunk| Task::Ablate {
+            candidate: Arm::Source(without(winner, base, &hunk)),
+            against: Arm::Source(winner.clone()),
+            hunk: hunk.words,
+        })
+        .collect()
+}
