@@ -101,7 +101,7 @@ pub fn climb(judge: &mut Judge, climb: &Climb, say: &mut dyn FnMut(&str)) -> Res
         problem: judge.problem.name.clone(),
         problem_digest: judge.problem.digest,
         candidate: climb.source.digest(),
-        machine: judge.map().map_or_else(unknown_machine, |map| map.fingerprint.clone()),
+        machine: judge.map.as_ref().map_or_else(unknown_machine, |map| map.fingerprint.clone()),
         trust: judge.trust(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         held_out_looks: climb.looks + 1,
