@@ -29,6 +29,14 @@ pub struct Task<'a> {
     pub deadline: Instant,
 }
 
+/// Two sides on one workload, ready to be timed.
+struct Meeting<'a> {
+    task: &'a Task<'a>,
+    known: &'a Known,
+    sides: &'a [Side; 2],
+    is_ceiling: [bool; 2],
+}
+
 impl Judge {
     /// Judges one workload.
     ///
@@ -51,7 +59,7 @@ impl Judge {
         };
         let mut sides = self.sides(task, codes)?;
         let is_ceiling = [&task.job.against, &task.job.candidate].map(|arm| matches!(arm, Arm::Ceiling(_)));
-        let gates = self.gates(task, &known, &sides, is_ceiling, spent);
+        let gates = self.gates(&Meeting { task, known: &known, sides: &sides, is_ceiling }, spent);
         match gates {
             Ok((checked, call)) => {
                 shape.checks += checked.rows;
@@ -68,7 +76,7 @@ impl Judge {
             let call = shape.candidate.map_or(LIMIT, Duration::from);
             arm::fit_ceiling(self, &mut sides, side, call)?;
         }
-        match self.measure(task, &known, &sides, is_ceiling, spent) {
+        match self.measure(&Meeting { task, known: &known, sides: &sides, is_ceiling }, spent) {
             Ok(measured) => fill(&mut shape, &measured),
             Err(broken) => return given(broken).map(|verdict| ShapeJudgement { verdict, ..shape }),
         }
@@ -101,23 +109,17 @@ impl Judge {
         Ok(sides)
     }
 
-    fn pairing<'a>(
-        &'a self,
-        known: &'a Known,
-        sides: [&'a Side; 2],
-        is_ceiling: [bool; 2],
-        limit: Duration,
-    ) -> Pairing<'a> {
+    fn pairing<'a>(&'a self, meeting: &Meeting<'a>, sides: [&'a Side; 2], limit: Duration) -> Pairing<'a> {
         Pairing {
             problem: &self.problem,
             checker: Checker {
                 problem: &self.problem,
                 oracle: &self.oracle,
-                tolerance: &known.tolerance,
-                row_cost: known.row_cost,
+                tolerance: &meeting.known.tolerance,
+                row_cost: meeting.known.row_cost,
             },
             sides,
-            is_checked: is_ceiling.map(|is| !is),
+            is_checked: meeting.is_ceiling.map(|is| !is),
             confinement: self.confinement,
             cores: self.cores,
             limit,
@@ -125,28 +127,23 @@ impl Judge {
     }
 
     /// Correctness of both sides, the base first: its time sets the candidate's limit.
-    fn gates(
-        &mut self,
-        task: &Task<'_>,
-        known: &Known,
-        sides: &[Side; 2],
-        is_ceiling: [bool; 2],
-        spent: &mut Spent,
-    ) -> Result<(Checked, Duration), Broken> {
+    fn gates(&mut self, meeting: &Meeting<'_>, spent: &mut Spent) -> Result<(Checked, Duration), Broken> {
         let mut limit = Duration::from(self.problem.budget.call).max(LIMIT);
         let mut last = (Checked::default(), LIMIT);
         for of in [Of::Against, Of::Candidate] {
-            if is_ceiling[of as usize] {
+            let is_idle = of == Of::Against && meeting.task.job.fidelity == Fidelity::Gate;
+            if meeting.is_ceiling[of as usize] || is_idle {
                 continue;
             }
-            let digest = arm::digest(if of == Of::Against { &task.job.against } else { &task.job.candidate });
-            let key = (digest, known.workload.name.clone());
+            let digest =
+                arm::digest(if of == Of::Against { &meeting.task.job.against } else { &meeting.task.job.candidate });
+            let key = (digest, meeting.known.workload.name.clone());
             // The base was gated when it was a candidate; the candidate always is.
             last = match self.gated.get(&key) {
-                Some(known) if of == Of::Against => *known,
+                Some(passed) if of == Of::Against => *passed,
                 _ => {
                     let mut coins = self.fork_coins();
-                    let pairing = self.pairing(known, [&sides[0], &sides[1]], is_ceiling, limit);
+                    let pairing = self.pairing(meeting, [&meeting.sides[0], &meeting.sides[1]], limit);
                     let result = pairing.gate(of, &mut coins, spent)?;
                     self.gated.insert(key, result);
                     result
@@ -157,18 +154,11 @@ impl Judge {
         Ok(last)
     }
 
-    fn measure(
-        &mut self,
-        task: &Task<'_>,
-        known: &Known,
-        sides: &[Side; 2],
-        is_ceiling: [bool; 2],
-        spent: &mut Spent,
-    ) -> Result<Measured, Broken> {
-        let sigma = self.sigma(task, known, sides, is_ceiling, spent)?;
+    fn measure(&mut self, meeting: &Meeting<'_>, spent: &mut Spent) -> Result<Measured, Broken> {
+        let sigma = self.sigma(meeting, spent)?;
         let clip = stats::Clip::of_sigma(sigma);
-        let margin = task.job.margin;
-        let design = match task.job.fidelity {
+        let margin = meeting.task.job.margin;
+        let design = match meeting.task.job.fidelity {
             Fidelity::Fixed { alpha, process_pairs } => {
                 stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
             }
@@ -181,47 +171,41 @@ impl Judge {
         let mut units = Vec::new();
         let mut coins = self.fork_coins();
         let limit = Duration::from(self.problem.budget.call).max(LIMIT);
-        let pairing = self.pairing(known, [&sides[0], &sides[1]], is_ceiling, limit);
+        let pairing = self.pairing(meeting, [&meeting.sides[0], &meeting.sides[1]], limit);
         loop {
             let unit = pairing.run(&mut coins, spent)?;
             let progress = session.push(unit.y);
             units.push(unit);
             // One unit at least: an estimate without evidence is still an estimate.
-            if matches!(progress, stats::Progress::Stop(_)) || Instant::now() > task.deadline {
-                return Ok(Measured { summary: session.summary(), units });
+            let stopped = matches!(progress, stats::Progress::Stop(_));
+            if stopped || Instant::now() > meeting.task.deadline {
+                return Ok(Measured { summary: session.summary(), units, stopped });
             }
         }
     }
 
     /// The noise of a workload: identical arms, the same way, once a session.
-    fn sigma(
-        &mut self,
-        task: &Task<'_>,
-        known: &Known,
-        sides: &[Side; 2],
-        is_ceiling: [bool; 2],
-        spent: &mut Spent,
-    ) -> Result<f64, Broken> {
-        if let Some(sigma) = self.sigmas.get(&known.workload.name) {
+    fn sigma(&mut self, meeting: &Meeting<'_>, spent: &mut Spent) -> Result<f64, Broken> {
+        if let Some(sigma) = self.sigmas.get(&meeting.known.workload.name) {
             return Ok(*sigma);
         }
-        if is_ceiling[0] {
+        if meeting.is_ceiling[0] {
             return Ok(NOISE_GUESS);
         }
-        let mut same = sides[1].clone();
-        same.code = sides[0].code.clone();
+        let mut same = meeting.sides[1].clone();
+        same.code = meeting.sides[0].code.clone();
         let mut coins = self.fork_coins();
         let pairing =
-            self.pairing(known, [&sides[0], &same], is_ceiling, Duration::from(self.problem.budget.call).max(LIMIT));
+            self.pairing(meeting, [&meeting.sides[0], &same], Duration::from(self.problem.budget.call).max(LIMIT));
         let mut ys = Vec::new();
         let begin = Instant::now();
-        let patience = task.deadline.saturating_duration_since(begin) / 3;
+        let patience = meeting.task.deadline.saturating_duration_since(begin) / 3;
         while ys.len() < NOISE_UNITS && (ys.len() < 2 || begin.elapsed() < patience) {
             ys.push(pairing.run(&mut coins, spent)?.y);
         }
         // A handful of units can agree by chance: never believe a noise far below what such machines show.
         let sigma = stats::robust::mad_sigma(&ys).max(NOISE_GUESS / 3.0);
-        self.sigmas.insert(known.workload.name.clone(), sigma);
+        self.sigmas.insert(meeting.known.workload.name.clone(), sigma);
         Ok(sigma)
     }
 

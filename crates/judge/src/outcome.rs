@@ -9,12 +9,15 @@ pub struct Measured {
     pub summary: stats::Summary,
     /// The process pairs.
     pub units: Vec<ProcessPair>,
+    /// Whether the design ended it; otherwise time did, and a fixed-n test has no answer.
+    pub stopped: bool,
 }
 
 /// Puts what was measured into the workload's judgement.
 pub fn fill(shape: &mut ShapeJudgement, measured: &Measured) {
     let summary = &measured.summary;
     shape.verdict = match summary.decision {
+        _ if !measured.stopped && summary.p.is_some() => Verdict::Undecided,
         stats::Decision::Better => Verdict::Better,
         stats::Decision::Worse => Verdict::Worse,
         stats::Decision::Equivalent => Verdict::Equivalent,

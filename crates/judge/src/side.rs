@@ -155,6 +155,7 @@ impl Side {
     }
 
     /// The order of a batch.
+    #[expect(clippy::large_stack_arrays, reason = "the control page's own layout: 24 KiB, copied once a batch")]
     pub fn order(&self, op: u32, calls: usize, placement: Placement) -> Order {
         let mut order = Order {
             op,
