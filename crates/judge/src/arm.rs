@@ -74,13 +74,34 @@ pub fn fit_ceiling(judge: &mut Judge, sides: &mut [Side; 2], side: usize, call: 
     let name = name.clone();
     let code = sides[side].code.clone();
     let workload = sides[side].workload.clone();
-    let mut repeats = 1_000;
-    for _ in 0..3 {
-        let probe = Side::probe(code.clone(), &name, repeats, workload.clone()).map_err(SandboxError::Os)?;
+    // A memory probe's working set is the workload's own traffic, so that both live on the same level.
+    let elements = (judge.problem.work(&workload).bytes.0 / 4.0) as i64;
+    let elements = elements.clamp(1 << 10, 1 << 24) & !1023;
+    let mut repeats = 1;
+    for _ in 0..5 {
+        let probe = Side::probe(code.clone(), &name, repeats, elements, workload.clone()).map_err(SandboxError::Os)?;
         let time = judge.time_once(&probe)?;
-        let factor = (call.as_secs_f64() / time.as_secs_f64().max(1e-7)).clamp(1e-3, 1e4);
+        let factor = (call.as_secs_f64() / time.as_secs_f64().max(1e-6)).clamp(1e-3, 1e3);
+        if (0.8..1.25).contains(&factor) {
+            break;
+        }
         repeats = ((repeats as f64 * factor) as i64).max(1);
     }
-    sides[side] = Side::probe(code, &name, repeats, workload).map_err(SandboxError::Os)?;
+    sides[side] = Side::probe(code, &name, repeats, elements, workload).map_err(SandboxError::Os)?;
     Ok(())
+}
+
+/// Work of one call of the probe on `side`, over the work of the same kind in one call of the candidate. None where
+/// the candidate has no such work.
+pub fn probe_ratio(side: &Side, work: &model::Work) -> Option<f64> {
+    let Code::Kernel { name, .. } = &side.code else { return None };
+    let kinds = [
+        (kernels::flop(name, &side.sizes), work.flop.0),
+        (kernels::exps(name, &side.sizes), work.exp.0),
+        (kernels::bytes(name, &side.sizes), work.bytes.0),
+    ];
+    kinds.into_iter().find_map(|(probe, candidate)| {
+        let probe = probe.filter(|amount| *amount > 0.0)?;
+        (candidate > 0.0).then(|| probe / candidate)
+    })
 }

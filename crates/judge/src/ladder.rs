@@ -82,12 +82,11 @@ pub fn climb(judge: &mut Judge, climb: &Climb, say: &mut dyn FnMut(&str)) -> Res
     let mut rungs: Vec<Rung> = Vec::new();
     for (i, (name, step)) in RUNGS.iter().enumerate() {
         let unsound = rungs.iter().find(|rung| rung.outcome == RungOutcome::Failed && rung.number <= 4);
-        let finding = match unsound {
-            Some(fallen) => Finding::not_run(&format!("rung {} failed", fallen.number)),
-            None => {
-                say(&format!("rung {} of {}: {name}", i + 1, RUNGS.len()));
-                step(judge, climb)?
-            }
+        let finding = if let Some(fallen) = unsound {
+            Finding::not_run(&format!("rung {} failed", fallen.number))
+        } else {
+            say(&format!("rung {} of {}: {name}", i + 1, RUNGS.len()));
+            step(judge, climb)?
         };
         rungs.push(Rung {
             number: i as u32 + 1,
@@ -101,7 +100,7 @@ pub fn climb(judge: &mut Judge, climb: &Climb, say: &mut dyn FnMut(&str)) -> Res
         problem: judge.problem.name.clone(),
         problem_digest: judge.problem.digest,
         candidate: climb.source.digest(),
-        machine: judge.map().map_or_else(unknown_machine, |map| map.fingerprint.clone()),
+        machine: judge.map.as_ref().map_or_else(unknown_machine, |map| map.fingerprint.clone()),
         trust: judge.trust(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         held_out_looks: climb.looks + 1,

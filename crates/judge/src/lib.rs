@@ -10,13 +10,19 @@ mod arm;
 #[cfg(target_os = "linux")]
 mod builder;
 #[cfg(target_os = "linux")]
+mod calibrate;
+#[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
 mod ladder;
 #[cfg(target_os = "linux")]
+mod measure;
+#[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
 #[cfg(target_os = "linux")]

@@ -167,10 +167,10 @@ impl Pairing<'_> {
             let side = of as usize;
             self.prepare(of, runners[side])?;
             let begin = Instant::now();
-            let time = self.batch(of, runners[side], (1, Rows::Random(1)), coins, (&mut checked, spent))?;
+            let time = self.batch(of, runners[side], (1, Rows::Random(1)), (coins, &mut checked, spent))?;
             // Growing from one call: a call's first run in a process is slow, and one step of growth absorbs it.
             calls[side] = self.calls(side, time);
-            let time = self.batch(of, runners[side], (calls[side], Rows::Random(1)), coins, (&mut checked, spent))?;
+            let time = self.batch(of, runners[side], (calls[side], Rows::Random(1)), (coins, &mut checked, spent))?;
             calls[side] = self.calls(side, time / calls[side] as u32);
             rows[side] = self.rows(time / calls[side] as u32);
             cost += begin.elapsed();
@@ -185,7 +185,7 @@ impl Pairing<'_> {
             for of in order {
                 let side = of as usize;
                 let how = (calls[side], Rows::Random(rows[side]));
-                let time = self.batch(of, runners[side], how, coins, (&mut checked, spent))?;
+                let time = self.batch(of, runners[side], how, (coins, &mut checked, spent))?;
                 pair[side] = time.as_secs_f64() / calls[side] as f64;
                 times[side].push(pair[side]);
             }
@@ -231,8 +231,7 @@ impl Pairing<'_> {
         of: Of,
         runner: &mut Runner,
         (calls, rows): (usize, Rows),
-        coins: &mut impl Rng,
-        (checked, spent): (&mut Checked, &mut Spent),
+        (coins, checked, spent): (&mut impl Rng, &mut Checked, &mut Spent),
     ) -> Result<Duration, Broken> {
         let side = self.sides[of as usize];
         let begin = Instant::now();

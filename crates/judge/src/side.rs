@@ -110,14 +110,15 @@ impl Side {
     }
 
     /// A ceiling's probe: memory of its own, filled once with values from 0.5 to 1.5; nothing is drawn or checked.
+    /// `elements` is the working set of a memory probe, in f32; the others choose their own.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn probe(code: Code, name: &str, repeats: i64, workload: Workload) -> io::Result<Self> {
-        // Memory probes take the elements of their working set first: 4 MiB an array, the repeats second.
-        let sizes = match name {
-            "ceiling-read" | "ceiling-copy" | "ceiling-triad" => vec![1 << 20, repeats],
-            _ => vec![repeats],
+    pub fn probe(code: Code, name: &str, repeats: i64, elements: i64, workload: Workload) -> io::Result<Self> {
+        let sizes = if kernels::bytes(name, &[elements, 1]).is_some_and(|bytes| bytes > 0.0) {
+            vec![elements, repeats]
+        } else {
+            vec![repeats]
         };
         let mut slots = Vec::new();
         for bytes in kernels::buffers(name, &sizes).unwrap_or_default() {
@@ -154,6 +155,7 @@ impl Side {
     }
 
     /// The order of a batch.
+    #[expect(clippy::large_stack_arrays, reason = "the control page's own layout: 24 KiB, copied once a batch")]
     pub fn order(&self, op: u32, calls: usize, placement: Placement) -> Order {
         let mut order = Order {
             op,

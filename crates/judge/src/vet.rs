@@ -45,7 +45,7 @@ pub fn vet(bytes: &[u8], prepare: Option<&str>) -> Result<(), Verdict> {
     vet_segments(segments, endian)?;
     let sections = header.sections(endian, bytes).map_err(unreadable)?;
     let mut strings = StringTable::default();
-    if let Some((symbols, _)) = symbols(&sections, endian, bytes) {
+    if let Some(symbols) = symbols(&sections, endian, bytes) {
         strings = symbols.strings();
         vet_symbols(&symbols, endian, prepare)?;
     }
@@ -74,9 +74,9 @@ fn symbols<'data>(
     sections: &object::read::elf::SectionTable<'data, Elf>,
     endian: Endianness,
     bytes: &'data [u8],
-) -> Option<(Symbols<'data>, ())> {
+) -> Option<Symbols<'data>> {
     let table = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
-    (!table.is_empty()).then_some((table, ()))
+    (!table.is_empty()).then_some(table)
 }
 
 fn vet_segments(segments: &[elf::ProgramHeader64<Endianness>], endian: Endianness) -> Result<(), Verdict> {
@@ -113,7 +113,7 @@ fn vet_dynamic(
                 format!("dynamic tag {:#x}: code that runs at load or unload", tag.0),
             ));
         }
-        if tag == elf::DT_TEXTREL || (tag == elf::DT_FLAGS && value & u64::from(elf::DF_TEXTREL.0) != 0) {
+        if tag == elf::DT_TEXTREL || (tag == elf::DT_FLAGS && value & elf::DF_TEXTREL.0 != 0) {
             return Err(refused(Rule::WritableCode, "a text relocation"));
         }
         if matches!(tag, elf::DT_RPATH | elf::DT_RUNPATH | elf::DT_AUXILIARY | elf::DT_FILTER) {

@@ -258,7 +258,6 @@ macro_rules! portable {
 }
 
 /// Which x and which y meet in accumulator `i` at step `turn`; the inline assembly spells the same out.
-#[cfg_attr(all(target_arch = "aarch64", target_feature = "neon"), expect(dead_code, reason = "NEON runs"))]
 fn pair(i: usize, turn: usize, operands: usize) -> (usize, usize) {
     let y = if operands == 8 { i + 4 * (i / 8) } else { i + i / 3 };
     ((i + turn) % operands, y % operands)

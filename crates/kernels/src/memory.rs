@@ -8,7 +8,9 @@
 //! and `position` the offset to start from and, afterwards, the one that was reached: short windows go on through a
 //! large cycle instead of warming its beginning.
 
-use crate::isa::{Isa, isa};
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Isa;
+use crate::isa::isa;
 use crate::registry::first;
 use std::arch::asm;
 

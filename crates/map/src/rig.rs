@@ -9,7 +9,7 @@ pub(crate) const WINDOW: Seconds = Seconds(1e-3);
 /// Twice the work must take twice the time, to this share.
 const TOLERANCE: f64 = 0.1;
 /// Attempts before a load counts as out of proportion: a clock change in the middle spoils one.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 6;
 /// Pairs of single and double work in an attempt.
 const PAIRS: usize = 9;
 /// More units than any load needs for a window: time that stands still is a broken clock or deleted work.
@@ -44,27 +44,30 @@ impl Rig<'_> {
         Err("time stands still while work is done".to_owned())
     }
 
-    /// Whether twice the work takes twice the time.
+    /// Whether twice the work takes twice the time, by the middle of the pairs or by the best of both: a busy machine
+    /// interrupts most long windows, but not all.
     pub(crate) fn check_proportional(&mut self, units: u64) -> Result<(), String> {
         let mut ratio = f64::NAN;
         for _ in 0..ATTEMPTS {
-            let ratios = (0..PAIRS).map(|i| {
-                // Both orders, so that a drifting clock cancels.
-                let (once, twice) = if i % 2 == 0 {
-                    let once = self.time(units);
-                    (once, self.time(2 * units))
-                } else {
-                    let twice = self.time(2 * units);
-                    (self.time(units), twice)
-                };
-                twice / once
-            });
-            ratio = median(ratios.collect()).unwrap_or(f64::NAN);
-            if (ratio - 2.0).abs() <= 2.0 * TOLERANCE {
+            let pairs: Vec<[f64; 2]> = (0..PAIRS).map(|i| self.once_and_twice(units, i)).collect();
+            let least = |which: usize| pairs.iter().map(|pair| pair[which]).fold(f64::INFINITY, f64::min);
+            ratio = median(pairs.iter().map(|[once, twice]| twice / once).collect()).unwrap_or(f64::NAN);
+            if [ratio, least(1) / least(0)].iter().any(|ratio| (ratio - 2.0).abs() <= 2.0 * TOLERANCE) {
                 return Ok(());
             }
         }
         Err(format!("twice the work took {ratio:.2} times as long, after {ATTEMPTS} attempts"))
+    }
+
+    /// Times of the work and of twice the work, in an order that alternates so that a drifting clock cancels.
+    fn once_and_twice(&mut self, units: u64, pair: usize) -> [f64; 2] {
+        if pair.is_multiple_of(2) {
+            let once = self.time(units).0;
+            [once, self.time(2 * units).0]
+        } else {
+            let twice = self.time(2 * units).0;
+            [self.time(units).0, twice]
+        }
     }
 
     /// Units a second over windows of `units`, for as long as `budget`.
@@ -118,6 +121,20 @@ mod tests {
         check(|_| 1e-3, "1.00 times as long"); // the work was deleted
         check(|units| 5e-4 + units as f64 * 1e-6, "times as long"); // a start-up cost of half a window
         check(|_| 0.0, "stands still");
+    }
+
+    #[test]
+    fn interruptions_are_forgiven() {
+        // Two of three windows lose 6 ms to another process.
+        let windows = std::cell::Cell::new(0);
+        let interrupted = |units: u64| {
+            windows.set(windows.get() + 1);
+            units as f64 * 1e-6 + if windows.get() % 3 == 0 { 0.0 } else { 6e-3 }
+        };
+        let mut clock = Simulated::default();
+        let other = clock.clone();
+        let mut load = |units| other.advance(interrupted(units));
+        assert_eq!(Rig { clock: &mut clock, load: &mut load }.check_proportional(1000), Ok(()));
     }
 
     #[test]

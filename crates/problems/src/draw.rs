@@ -3,6 +3,8 @@
 //! Must not take entropy: the judge draws a new key for every call. The generator is fast, not a cipher: whoever sees
 //! the data can work out the key, so a key is never used twice and no key follows from another.
 
+#![expect(clippy::inline_always, reason = "what is not inlined into a path with vectors is not compiled for them")]
+
 use crate::problem::{Dtype, Problem};
 use crate::workload::SplitMix;
 

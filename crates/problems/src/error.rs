@@ -50,7 +50,10 @@ pub enum ProblemError {
     },
     /// A name that can't be a problem's.
     #[error("`{0}` can't name a problem")]
-    #[diagnostic(code(problem::name), help("use lower-case letters, digits and `-`, a letter first: `scaled-residual`"))]
+    #[diagnostic(
+        code(problem::name),
+        help("use lower-case letters, digits and `-`, a letter first: `scaled-residual`")
+    )]
     Name(String),
 }
 

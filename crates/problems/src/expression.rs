@@ -23,7 +23,8 @@ impl Expression {
     /// # Errors
     /// A sentence: what the parser said, or which name is unknown and which are known.
     pub(crate) fn parse(text: &str, known: &Scope) -> Result<Self, String> {
-        let parsed = exmex::parse::<f64>(text).map(Arc::new).map_err(|e| format!("`{text}` is not an expression: {e}"))?;
+        let parsed =
+            exmex::parse::<f64>(text).map(Arc::new).map_err(|e| format!("`{text}` is not an expression: {e}"))?;
         if let Some(name) = parsed.var_names().iter().find(|name| !known.contains_key(*name)) {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
             return Err(format!("`{name}` is neither a constant nor an axis; known: {}", names.join(", ")));
@@ -101,11 +102,7 @@ mod tests {
     #[test]
     fn counts() {
         let check = |text: &str, expected: Result<usize, ()>| {
-            assert_eq!(
-                Expression::parse(text, &scope()).unwrap().count(&scope()).map_err(drop),
-                expected,
-                "{text}"
-            );
+            assert_eq!(Expression::parse(text, &scope()).unwrap().count(&scope()).map_err(drop), expected, "{text}");
         };
         check("len", Ok(333));
         check("len / 2", Err(()));

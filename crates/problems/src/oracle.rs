@@ -25,8 +25,7 @@ impl Oracle {
     /// # Errors
     /// When it can't be loaded or lacks one of the two functions.
     pub fn open(problem: &Problem, path: &Path) -> Result<Self, ProblemError> {
-        let failed =
-            |e: libloading::Error| ProblemError::Oracle { problem: problem.name.clone(), why: e.to_string() };
+        let failed = |e: libloading::Error| ProblemError::Oracle { problem: problem.name.clone(), why: e.to_string() };
         // SAFETY: the problem's author is trusted, and so is the compiler that made this file.
         let library = unsafe { Library::new(path) }.map_err(failed)?;
         // SAFETY: the types are those that `oracle_unit` generates.

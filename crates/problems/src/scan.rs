@@ -22,6 +22,7 @@ fn words(block: &[u8]) -> impl Iterator<Item = u32> {
 /// All exponent bits set: NaN or infinity.
 const EXPONENT: u32 = 0x7f80_0000;
 
+#[expect(clippy::needless_bitwise_bool, reason = "a branch would keep the loop from vectors")]
 fn is_bad(word: u32, poison: u32) -> bool {
     (word == poison) | (word & EXPONENT == EXPONENT)
 }

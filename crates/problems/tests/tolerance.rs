@@ -12,6 +12,8 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems").join(name)
 }
 
+type Entry = unsafe extern "C" fn(*const *mut c_void, *const i64);
+
 /// A problem with its oracle, a workload small enough for scalar code, and its tolerance.
 struct Bench {
     problem: Problem,
@@ -47,7 +49,6 @@ impl Bench {
         }
         let pointers: Vec<*mut c_void> = buffers.iter_mut().map(|buffer| buffer.as_mut_ptr().cast()).collect();
         let sizes = self.problem.sizes(&self.workload);
-        type Entry = unsafe extern "C" fn(*const *mut c_void, *const i64);
         // SAFETY: our own test code, called with the buffers that it declares.
         unsafe {
             let library = Library::new(&path).unwrap();
@@ -74,7 +75,10 @@ fn check(problem: &str, workload: usize, variants: &[(&str, &str, bool)]) {
         return;
     }
     let bench = Bench::new(&folder(problem), workload);
-    println!("{problem} {}: element {:.2e}, row {:.2e}", bench.workload.name, bench.tolerance.element, bench.tolerance.row);
+    println!(
+        "{problem} {}: element {:.2e}, row {:.2e}",
+        bench.workload.name, bench.tolerance.element, bench.tolerance.row
+    );
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/variants");
     let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     let naive = std::fs::read_to_string(folder(problem).join("baselines/naive.c")).unwrap();
@@ -89,7 +93,8 @@ fn check(problem: &str, workload: usize, variants: &[(&str, &str, bool)]) {
             check.worst
         });
         println!("  {name:20} worst share {:?}", worst.map(|x| (x * 1000.0).round() / 1000.0));
-        if worst.iter().any(|share| (*share <= 1.0) != *passes) {
+        // Fewer bits may pass on one draw; a verdict rests on many.
+        if worst.iter().all(|share| *share <= 1.0) != *passes {
             wrong.push((name, worst));
         }
     }

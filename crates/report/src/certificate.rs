@@ -1,21 +1,22 @@
 //! A certificate in words and as Markdown. No certificate, no number.
 
+use crate::markdown::cell;
 use model::{Certificate, RungOutcome};
 use std::fmt::Write as _;
 
-/// `Its certificate holds: 9 rungs passed, none failed, 3 not run.`
+/// `The certificate holds: 9 rungs passed, none failed, 3 not run.`
 pub fn certificate_summary(certificate: &Certificate) -> String {
     let count = |outcome| certificate.rungs.iter().filter(|rung| rung.outcome == outcome).count();
     let (passed, failed, not_run) =
         (count(RungOutcome::Passed), count(RungOutcome::Failed), count(RungOutcome::NotRun));
     match certificate.fell_at() {
         Some(rung) => format!(
-            "Its certificate fell at rung {} ({}), so this is not a result: {passed} passed, {failed} failed, \
+            "The certificate fell at rung {} ({}), so this is not a result: {passed} passed, {failed} failed, \
              {not_run} not run.",
             rung.number, rung.name
         ),
-        None if passed == 0 => "Its certificate is empty: no rung was run.".to_owned(),
-        None => format!("Its certificate holds: {passed} rungs passed, none failed, {not_run} not run."),
+        None if passed == 0 => "The certificate is empty: no rung was run.".to_owned(),
+        None => format!("The certificate holds: {passed} rungs passed, none failed, {not_run} not run."),
     }
 }
 
@@ -41,14 +42,15 @@ pub(crate) fn trust_words(trust: model::Trust) -> &'static str {
 
 /// The certificate as a Markdown page.
 pub fn certificate_markdown(certificate: &Certificate) -> String {
-    let mut text = format!("# Certificate: {}\n\n{}\n\n", certificate.problem, certificate_summary(certificate));
+    let mut text =
+        format!("# Certificate: {}\n\n{}\n\n", cell(&certificate.problem), cell(&certificate_summary(certificate)));
     let _ = write!(
         text,
         "- candidate `{}`\n- problem `{}`\n- machine: {}, {} cores, {}\n- trust: {}\n- held-out data looked at {}\n\
          - rooflab {}\n\n| rung | | outcome | |\n|---|---|---|---|\n",
         certificate.candidate.short(),
         certificate.problem_digest.short(),
-        certificate.machine.cpu,
+        cell(&certificate.machine.cpu),
         certificate.machine.cores,
         certificate.machine.kernel,
         trust_words(certificate.trust),
@@ -56,7 +58,6 @@ pub fn certificate_markdown(certificate: &Certificate) -> String {
         certificate.version,
     );
     for rung in &certificate.rungs {
-        let cell = crate::markdown::cell;
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",

@@ -1,6 +1,6 @@
 //! How numbers and foreign text are written, in one place, so that every report writes them alike.
 
-use model::{Estimate, Interval, Verdict};
+use model::{Bytes, Estimate, Interval, Verdict};
 
 /// `1.42x`. Three decimals near 1, where the second would hide the effect.
 pub(crate) fn times(speedup: f64) -> String {
@@ -54,6 +54,15 @@ pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `32 KiB`, `1.5 MiB`: sizes of working sets follow caches, which come in powers of two.
+pub(crate) fn binary(size: Bytes) -> String {
+    let steps = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let (scale, unit) = steps.into_iter().find(|(scale, _)| size.0 >= *scale as f64).unwrap_or((1, "B"));
+    let value = size.0 / scale as f64;
+    let digits = usize::from(value < 10.0 && (value - value.round()).abs() >= 0.05);
+    format!("{value:.digits$} {unit}")
+}
+
 /// Geometric mean; none of nothing.
 pub(crate) fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
@@ -101,6 +110,9 @@ mod tests {
         check(speedup_with_range(estimate(0.0, f64::NEG_INFINITY, f64::INFINITY)), "1.000x (unbounded)");
         check(percent_with_range(estimate(0.63, 0.61, 0.65)), "63 % (61 to 65)");
         check(percent_with_range(estimate(0.053, 0.051, 0.0549)), "5.3 % (5.1 to 5.5)");
+        check(binary(Bytes(32768.0)), "32 KiB");
+        check(binary(Bytes(1.5 * 1_048_576.0)), "1.5 MiB");
+        check(binary(Bytes(100.0)), "100 B");
         check(one_line("a\n b\u{1b}[31m"), "a b\u{fffd}[31m");
     }
 }

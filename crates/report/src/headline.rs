@@ -70,20 +70,19 @@ fn of_winner(view: &CampaignView) -> (String, bool) {
     let count = |verdict: &Verdict| stock.iter().filter(|(_, versus)| versus.verdict == *verdict).count();
     let (n, better, worse) = (stock.len(), count(&Verdict::Better), count(&Verdict::Worse));
     let (mean, shapes) = (times(mean), counted(n, "shape"));
+    let over = if n == 1 { format!("at {}", stock[0].0.workload) } else { format!("geometric mean of {shapes}") };
     let text = if better == n {
         let (least, at) = extreme(&stock, f64::lt);
         let worst = if n > 1 { format!(", least at {at}: {least}") } else { String::new() };
-        format!("The winner is {mean} as fast as the stock baseline (geometric mean of {shapes}{worst}){beside}.")
+        format!("The winner is {mean} as fast as the stock baseline ({over}{worst}){beside}.")
     } else if better == 0 && worse == 0 {
         format!(
             "No candidate beat the stock baseline: the best one does not differ from it beyond the noise \
-             ({mean}, geometric mean of {shapes}){beside_naive}.",
+             ({mean}, {over}){beside_naive}.",
             beside_naive = beside.replace(" and ", "; it is ").replace("the naive one", "the naive baseline")
         )
     } else if better == 0 {
-        format!(
-            "No candidate beat the stock baseline: the best one is {mean} as fast (geometric mean of {shapes}){beside}."
-        )
+        format!("No candidate beat the stock baseline: the best one is {mean} as fast ({over}){beside}.")
     } else {
         let ((most, most_at), (least, least_at)) = (extreme(&stock, f64::gt), extreme(&stock, f64::lt));
         format!(
@@ -117,7 +116,7 @@ fn standing(view: &CampaignView) -> String {
         parts.push("Judged without the sandbox (--unconfined): nothing is promised.".to_owned());
     }
     if view.finished.is_none() {
-        parts.push("The campaign has not finished; `rooflab run --resume` goes on with it.".to_owned());
+        parts.push("The campaign has not finished: rooflab run --resume goes on with it.".to_owned());
     }
     parts.join(" ")
 }

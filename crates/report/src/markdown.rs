@@ -15,9 +15,9 @@ pub fn markdown(view: &CampaignView) -> String {
     let mut text = format!(
         "# {}: {}\n\n{}\n\n{}\n\n{}\n",
         cell(&view.spec.problem),
-        view.id,
-        opening.verdict,
-        opening.standing,
+        cell(&view.id),
+        cell(&opening.verdict),
+        cell(&opening.standing),
         crate::terminal::yield_line(&view.outcomes)
     );
     if !view.comparisons.is_empty() {

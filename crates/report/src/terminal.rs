@@ -2,7 +2,7 @@
 //!
 //! Must not do: write colours or control characters; what comes from candidates is shown, never obeyed.
 
-use crate::figures::{direction, one_line, percent, percent_with_range, printable, range, speedup, times};
+use crate::figures::{binary, direction, one_line, percent, percent_with_range, printable, range, speedup, times};
 use crate::{CampaignView, LedgerRow, ScoreRow, Yield, headline};
 use model::{Judgement, Map, ShapeJudgement};
 use std::fmt::Write as _;
@@ -26,10 +26,11 @@ fn table<const N: usize>(head: [(&str, Side); N], rows: &[[String; N]]) -> Strin
         for (column, cell) in cells.into_iter().enumerate() {
             let pad = " ".repeat(widths[column] - width(cell));
             let gap = if column == 0 { "" } else { "  " };
-            text += &match head[column].1 {
-                Left => format!("{gap}{cell}{pad}"),
-                Right => format!("{gap}{pad}{cell}"),
+            let (before, after) = match head[column].1 {
+                Left => ("", pad.as_str()),
+                Right => (pad.as_str(), ""),
             };
+            let _ = write!(text, "{gap}{before}{cell}{after}");
         }
         text.trim_end().to_owned() + "\n"
     };
@@ -140,7 +141,8 @@ fn shape(shape: &ShapeJudgement) -> [String; 9] {
     let gain = shape.ln.map(speedup);
     let time = |time: Option<model::Seconds>| time.map_or("-".to_owned(), |time| time.to_string());
     let evidence = match (shape.e, shape.p) {
-        (Some(e), _) => format!("e {e:.3}"),
+        (Some(e), _) if e < 100.0 => format!("e {e:.1}"),
+        (Some(e), _) => format!("e {e:.0}"),
         (None, Some(p)) => format!("p {p:.4}"),
         (None, None) => "-".to_owned(),
     };
@@ -164,26 +166,24 @@ pub fn map(map: &Map) -> String {
         format!("{}, {}, {}\n", one_line(&of.cpu), crate::figures::counted(of.cores as usize, "core"), of.platform);
     let clock = map.core_clock.map_or(String::new(), |clock| format!(", core clock {clock}"));
     let _ = writeln!(text, "clock: step {}, reading {}{clock}\n", map.clock_resolution, map.clock_overhead);
-    let rows: Vec<_> = map
+    let mut rows: Vec<_> = map
         .compute
         .iter()
         .map(|c| [c.name.clone(), c.isa.clone(), c.sustained.to_string(), c.burst.to_string()])
         .collect();
+    rows.extend(map.exp.map(|exp| ["exp".to_owned(), "-".to_owned(), exp.to_string(), "-".to_owned()]));
     text += &table([("compute, one core", Left), ("isa", Left), ("sustained", Right), ("burst", Right)], &rows);
-    if let Some(exp) = map.exp {
-        let _ = writeln!(text, "exp  {exp}");
-    }
     let rows: Vec<_> = map
         .memory
         .iter()
         .map(|m| {
-            let set = model::Bytes(m.working_set.0).to_string();
+            let set = binary(m.working_set);
             [m.level.clone(), m.kernel.clone(), set, m.sustained.to_string(), m.best.to_string()]
         })
         .collect();
     let head = [("memory, one core", Left), ("kernel", Left), ("set", Right), ("sustained", Right), ("best", Right)];
     let _ = write!(text, "\n{}", table(head, &rows));
-    let rows: Vec<_> = map.latency.iter().map(|p| [p.size.to_string(), p.latency.to_string()]).collect();
+    let rows: Vec<_> = map.latency.iter().map(|p| [binary(p.size), p.latency.to_string()]).collect();
     if !rows.is_empty() {
         let _ = write!(text, "\n{}", table([("working set", Right), ("load latency", Right)], &rows));
     }

@@ -3,6 +3,7 @@
 use super::{Climb, Finding, HELD_OUT, Judge, all_better, fixed, speedup};
 use crate::judge::EnvError;
 use model::{Arm, Fidelity, Job, Judgement, Seconds, Slice, Verdict};
+use std::fmt::Write;
 
 /// Rung 5: better than each baseline over the declared shapes; the candidate against itself is the control.
 pub fn declared(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
@@ -17,7 +18,7 @@ pub fn declared(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
         margin: 0.0,
         cap: Seconds(60.0),
     })?;
-    finding.detail.push_str(&format!("; control, itself against itself: {}", speedup(&control)));
+    let _ = write!(finding.detail, "; control, itself against itself: {}", speedup(&control));
     finding.judgements.push(control);
     Ok(finding)
 }
@@ -38,7 +39,7 @@ pub fn sweep(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
 /// Rung 7: shapes drawn from the declared ranges now, from fresh entropy.
 pub fn held_out(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
     let mut finding = against_each(judge, climb, &Slice::HeldOut { n: HELD_OUT })?;
-    finding.detail.push_str(&format!("; look number {}", climb.looks + 1));
+    let _ = write!(finding.detail, "; look number {}", climb.looks + 1);
     Ok(finding)
 }
 

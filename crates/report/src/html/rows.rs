@@ -59,7 +59,8 @@ pub(super) struct JumpRow<'a> {
 /// A hunk of the ablation.
 pub(super) struct AblationRow<'a> {
     pub hunk: &'a str,
-    pub effect: String,
+    pub value: String,
+    pub interval: String,
     pub word: &'static str,
     pub class: &'static str,
     pub diff: Diff,
@@ -179,13 +180,13 @@ pub(super) fn ablations<'a>(view: &'a CampaignView) -> Vec<AblationRow<'a>> {
             Verdict::Better => ("costs", "loss"),
             Verdict::Equivalent => ("no effect", "noise"),
             Verdict::Undecided => ("undecided", "noise"),
-            _ => ("needed: the rest does not work without it", "noise"),
+            _ => ("needed", "noise"),
         };
         // ln(t_without / t_winner) is ln of what the hunk is worth.
         let worth = ln.map(|ln| ln.map(f64::exp));
-        let effect =
-            worth.map_or("–".to_owned(), |worth| format!("{} ({})", times(worth.value), range(worth.interval)));
-        AblationRow { hunk, effect, word, class, diff: Diff::read(diff) }
+        let value = worth.map(|worth| times(worth.value)).unwrap_or_default();
+        let interval = worth.map(|worth| range(worth.interval)).unwrap_or_default();
+        AblationRow { hunk, value, interval, word, class, diff: Diff::read(diff) }
     };
     hunks.into_iter().map(row).collect()
 }

@@ -1,7 +1,8 @@
 //! The latency curve of a machine map: one dependent load by working-set size.
 
 use super::{Canvas, Drawn, Ink, Size, both, text};
-use model::Map;
+use crate::figures::binary;
+use model::{Bytes, Map};
 use plotters::prelude::*;
 
 /// The plot; empty without points.
@@ -41,20 +42,10 @@ fn draw(canvas: &Canvas<'_>, size: Size, points: &[(f64, f64)]) -> Drawn {
         .axis_desc_style(small)
         .x_desc("working set")
         .y_desc("ns a load")
-        .x_label_formatter(&|x| binary(*x))
+        .x_label_formatter(&|x| binary(Bytes(x.exp2())))
         .y_label_formatter(&|y| super::tick(*y))
         .draw()?;
     chart.draw_series(LineSeries::new(points.iter().copied(), Ink::Stock.color().stroke_width(2)))?;
     chart.draw_series(points.iter().map(|p| Circle::new(*p, 2, Ink::Stock.color().filled())))?;
     Ok(())
-}
-
-/// `32 KiB` for 15.
-fn binary(log2: f64) -> String {
-    let size = log2.exp2();
-    let (scale, unit) = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
-        .into_iter()
-        .find(|(scale, _)| size >= *scale as f64)
-        .unwrap_or((1, "B"));
-    format!("{:.0} {unit}", size / scale as f64)
 }

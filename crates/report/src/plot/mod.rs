@@ -23,6 +23,7 @@ pub(crate) type Drawn = Result<(), Box<dyn std::error::Error>>;
 /// A role that the style sheet gives a colour. The number is a stand-in colour, replaced after drawing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {
+    Paper,
     Text,
     Soft,
     Grid,
@@ -38,7 +39,8 @@ pub(crate) enum Ink {
     Win,
 }
 
-const INKS: [(Ink, &str); 13] = [
+const INKS: [(Ink, &str); 14] = [
+    (Ink::Paper, "paper"),
     (Ink::Text, "text"),
     (Ink::Soft, "soft"),
     (Ink::Grid, "grid"),

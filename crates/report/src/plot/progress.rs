@@ -29,7 +29,7 @@ fn draw(canvas: &Canvas<'_>, size: Size, view: &CampaignView) -> Drawn {
     let mut chart = ChartBuilder::on(canvas)
         .margin(6)
         .margin_right(10)
-        .x_label_area_size(58)
+        .x_label_area_size(44)
         .y_label_area_size(left)
         .build_cartesian_2d(0.0..f64::from(last) * 1.02, low.ln()..high.ln())?;
     chart
@@ -58,13 +58,18 @@ fn draw(canvas: &Canvas<'_>, size: Size, view: &CampaignView) -> Drawn {
             4,
             Ink::Stock.color().stroke_width(2),
         ))?;
-        let at = chart.backend_coord(&(x1, stock.ln()));
-        let style = anchored(&text(Ink::Stock, 12.0), HPos::Right, VPos::Bottom);
-        canvas.draw(&Text::new("stock baseline", (at.0 - 2, at.1 - 2), style))?;
+        // On the left, where the search is still below it.
+        let at = chart.backend_coord(&(x0, stock.ln()));
+        let style = anchored(&text(Ink::Stock, 12.0), HPos::Left, VPos::Bottom);
+        canvas.draw(&Text::new("stock baseline", (at.0 + 6, at.1 - 2), style))?;
     }
-    chart.draw_series(LineSeries::new(best(view, x1), Ink::Winner.color().stroke_width(2)))?;
     let floor = chart.backend_coord(&(0.0, low.ln())).1;
-    for candidate in &view.candidates {
+    let (champions, rest): (Vec<_>, Vec<_>) = view.candidates.iter().partition(|c| c.promoted);
+    for (index, candidate) in rest.iter().chain(&champions).enumerate() {
+        // The line lies over the dots that crowd around it, and under the champions.
+        if index == rest.len() {
+            chart.draw_series(LineSeries::new(best(view, x1), Ink::Winner.color().stroke_width(2)))?;
+        }
         let Some(verdict) = &candidate.verdict else { continue };
         let x = f64::from(candidate.id);
         let at = candidate.cumulative.filter(|v| *v > 0.0).map(|v| chart.backend_coord(&(x, v.max(low).ln())));

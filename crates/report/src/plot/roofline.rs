@@ -7,6 +7,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use std::ops::Range;
 
+/// Both axes are logarithmic.
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
+
 /// One arm on one workload.
 struct Point<'a> {
     intensity: f64,
@@ -52,18 +55,24 @@ fn levels(map: &Map) -> Vec<(&str, f64)> {
     levels
 }
 
+/// The highest arithmetic ceiling in GFLOP/s.
+fn top(map: &Map) -> f64 {
+    map.compute.iter().map(|c| c.sustained.0 / 1e9).fold(0.0, f64::max)
+}
+
 fn draw(canvas: &Canvas<'_>, size: Size, map: &Map, points: &[Point<'_>]) -> Drawn {
     let levels = levels(map);
-    let top = map.compute.iter().map(|c| c.sustained.0 / 1e9).fold(0.0, f64::max);
+    let top = top(map);
     let slowest = levels.last().map_or(1.0, |level| level.1);
-    let (xs, ys) = ranges(points, top, slowest);
+    let fastest = levels.first().map_or(1.0, |level| level.1);
+    let (xs, ys) = ranges(points, top, [fastest, slowest]);
     let small = text(Ink::Soft, 12.0);
     let (left, bottom) = if size == Size::Wide { (58, 44) } else { (44, 44) };
     let mut chart = ChartBuilder::on(canvas)
         .margin(6)
         .x_label_area_size(bottom)
         .y_label_area_size(left)
-        .build_cartesian_2d(xs.clone().log_scale(), ys.clone().log_scale())?;
+        .build_cartesian_2d(xs.log_scale(), ys.log_scale())?;
     chart
         .configure_mesh()
         .axis_style(Ink::Grid.color())
@@ -79,8 +88,23 @@ fn draw(canvas: &Canvas<'_>, size: Size, map: &Map, points: &[Point<'_>]) -> Dra
         .y_label_formatter(&|y| tick(*y))
         .draw()?;
 
+    ceilings(canvas, &mut chart, map, &levels)?;
+    for point in points {
+        let radius = if size == Size::Wide { 5 } else { 4 };
+        let at = chart.backend_coord(&(point.intensity, point.gflops));
+        mark(canvas, at, radius, point.ink)?;
+    }
+    let feet: Vec<_> = columns(points).into_iter().map(|(name, x, y)| (name, chart.backend_coord(&(x, y)))).collect();
+    label_columns(canvas, &feet)
+}
+
+/// The ceilings with their names.
+fn ceilings(canvas: &Canvas<'_>, chart: &mut Chart<'_, '_>, map: &Map, levels: &[(&str, f64)]) -> Drawn {
+    let (xs, ys) = (chart.x_range(), chart.y_range());
+    let top = top(map);
+    let fastest = levels.first().map_or(1.0, |level| level.1);
     let mut labels: Vec<(i32, String)> = Vec::new();
-    for (name, bandwidth) in &levels {
+    for (name, bandwidth) in levels {
         let end = (top / bandwidth).min(xs.end);
         let start = (ys.start / bandwidth).max(xs.start);
         if start < end {
@@ -92,11 +116,11 @@ fn draw(canvas: &Canvas<'_>, size: Size, map: &Map, points: &[Point<'_>]) -> Dra
             labels.push((at.1, format!("{name} {}", model::BytesPerSecond(bandwidth * 1e9))));
         }
     }
-    let start = levels.first().map_or(xs.start, |level| level.1);
     for ceiling in &map.compute {
         let y = ceiling.sustained.0 / 1e9;
-        let from = (y / start).max(xs.start);
-        chart.draw_series(LineSeries::new([(from, y), (xs.end, y)], Ink::Compute.color().stroke_width(2)))?;
+        let from = (y / fastest).max(xs.start);
+        let width = if y < top { 1 } else { 2 };
+        chart.draw_series(LineSeries::new([(from, y), (xs.end, y)], Ink::Compute.color().stroke_width(width)))?;
         let at = chart.backend_coord(&(xs.end, y));
         let label = format!("{} {}", ceiling.name, FlopPerSecond(ceiling.sustained.0));
         canvas.draw(&Text::new(
@@ -105,25 +129,17 @@ fn draw(canvas: &Canvas<'_>, size: Size, map: &Map, points: &[Point<'_>]) -> Dra
             anchored(&text(Ink::Text, 12.0), HPos::Right, VPos::Bottom),
         ))?;
     }
-    let edge = chart.backend_coord(&(xs.start, ys.start)).0;
-    label_levels(canvas, edge, labels)?;
-    for point in points {
-        let radius = if size == Size::Wide { 5 } else { 4 };
-        let at = chart.backend_coord(&(point.intensity, point.gflops));
-        mark(canvas, at, radius, point.ink)?;
-    }
-    let tops: Vec<_> = columns(points).into_iter().map(|(name, x, y)| (name, chart.backend_coord(&(x, y)))).collect();
-    label_columns(canvas, &tops)
+    label_levels(canvas, chart.backend_coord(&(xs.start, ys.start)).0, labels)
 }
 
-/// A decade of room around what has to be seen: every point, and the ridge of the slowest level.
-fn ranges(points: &[Point<'_>], top: f64, slowest: f64) -> (Range<f64>, Range<f64>) {
+/// Room around what has to be seen: every point, and the ridges of all levels.
+fn ranges(points: &[Point<'_>], top: f64, [fastest, slowest]: [f64; 2]) -> (Range<f64>, Range<f64>) {
     let least = |f: fn(&Point<'_>) -> f64| points.iter().map(f).fold(f64::INFINITY, f64::min);
     let most = |f: fn(&Point<'_>) -> f64| points.iter().map(f).fold(0.0, f64::max);
     let (x0, x1) = (least(|p| p.intensity), most(|p| p.intensity));
-    let ridge = top / slowest;
+    // Half a decade under the lowest point, for the workloads' names.
     let bottom = least(|p| p.gflops).min(slowest * x0) / 3.0;
-    ((x0.min(ridge) / 8.0)..(x1.max(ridge) * 5.0), bottom..(top.max(most(|p| p.gflops)) * 2.2))
+    (x0.min(top / fastest) / 4.0..x1.max(top / slowest) * 3.0, bottom..top.max(most(|p| p.gflops)) * 2.2)
 }
 
 fn label_levels(canvas: &Canvas<'_>, edge: i32, mut labels: Vec<(i32, String)>) -> Drawn {
@@ -131,6 +147,9 @@ fn label_levels(canvas: &Canvas<'_>, edge: i32, mut labels: Vec<(i32, String)>) 
     let mut ys: Vec<i32> = labels.iter().map(|label| label.0 - 18).collect();
     spread(&mut ys, 14);
     for ((_, label), y) in labels.into_iter().zip(ys) {
+        // Seven pixels a character: the line must not run through the words.
+        let end = edge + 5 + label.chars().count() as i32 * 7;
+        canvas.draw(&Rectangle::new([(edge + 3, y - 1), (end, y + 13)], Ink::Paper.color().filled()))?;
         canvas.draw(&Text::new(label, (edge + 5, y), text(Ink::Soft, 12.0)))?;
     }
     Ok(())
@@ -149,12 +168,12 @@ fn mark(canvas: &Canvas<'_>, at: (i32, i32), radius: i32, ink: Ink) -> Drawn {
     Ok(())
 }
 
-/// Every workload's name with its highest point.
+/// Every workload's name with its lowest point.
 fn columns<'a>(points: &[Point<'a>]) -> Vec<(&'a str, f64, f64)> {
     let mut columns: Vec<(&str, f64, f64)> = Vec::new();
     for point in points {
         match columns.iter_mut().find(|column| column.0 == point.workload) {
-            Some(column) => column.2 = column.2.max(point.gflops),
+            Some(column) => column.2 = column.2.min(point.gflops),
             None => columns.push((point.workload, point.intensity, point.gflops)),
         }
     }
@@ -162,16 +181,17 @@ fn columns<'a>(points: &[Point<'a>]) -> Vec<(&'a str, f64, f64)> {
     columns
 }
 
-/// Names above the columns, as far as they have room.
+/// Names below the columns, in three rows where one has no room.
 fn label_columns(canvas: &Canvas<'_>, columns: &[(&str, (i32, i32))]) -> Drawn {
-    let style = anchored(&text(Ink::Text, 11.0), HPos::Center, VPos::Bottom);
-    let mut free = i32::MIN;
+    let style = anchored(&text(Ink::Text, 11.0), HPos::Center, VPos::Top);
+    let mut free = [i32::MIN; 3];
     for (name, at) in columns {
         // Six pixels a character at this size, and some air.
-        let half = name.chars().count() as i32 * 3 + 4;
-        if at.0 - half >= free {
-            canvas.draw(&Text::new((*name).to_owned(), (at.0, at.1 - 7), style.clone()))?;
-            free = at.0 + half;
+        let half = name.chars().count() as i32 * 3 + 6;
+        if let Some(row) = free.iter().position(|free| at.0 - half >= *free) {
+            let y = at.1 + 8 + 13 * row as i32;
+            canvas.draw(&Text::new((*name).to_owned(), (at.0, y), style.clone()))?;
+            free[row] = at.0 + half;
         }
     }
     Ok(())

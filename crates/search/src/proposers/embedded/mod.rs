@@ -116,29 +116,24 @@ impl<'c> Turn<'_, 'c> {
     fn single(&mut self, parent: &Candidate) -> Option<Proposal> {
         let code = self.parse(&parent.proposal.source)?;
         let (edit, offer) = self.step(&code)?;
+        if edit.follow.is_some() {
+            return self.chain_from(parent, edit, &offer);
+        }
         Some(proposal(parent, source(&offer), edit.kind, offer.note()))
     }
 
-    /// Edits that go together: the first one's follow-up wherever it applies, else one or two others.
     fn chain(&mut self, parent: &Candidate) -> Option<Proposal> {
-        let mut code = self.parse(&parent.proposal.source)?;
+        let code = self.parse(&parent.proposal.source)?;
         let (first, offer) = self.step(&code)?;
-        let mut steps = vec![Step::of(first.kind, &offer)];
-        code = self.parse(&source(&offer))?;
+        self.chain_from(parent, first, &offer)
+    }
+
+    /// Edits that go together: after the first one its follow-up wherever it applies, else one or two others.
+    fn chain_from(&mut self, parent: &Candidate, first: &Edit, offer: &Offer) -> Option<Proposal> {
+        let mut steps = vec![Step::of(first.kind, offer)];
+        let mut code = self.parse(&source(offer))?;
         if let Some(follow) = first.follow.and_then(edits::edit) {
-            let mut targets = BTreeSet::new();
-            while steps.len() <= FOLLOW_UPS {
-                let open = |offer: &Offer| !targets.contains(target(&offer.what));
-                let offers: Vec<Offer> = (follow.offers)(&code).into_iter().filter(open).collect();
-                // One site after the other, so that each gets its turn.
-                let Some(site) = offers.first().map(|offer| target(&offer.what).to_owned()) else { break };
-                let here = offers.into_iter().filter(|offer| target(&offer.what) == site).collect();
-                let Some(offer) = pick(here, self.rng) else { break };
-                targets.insert(site);
-                let Some(next) = self.parse(&source(&offer)) else { break };
-                steps.push(Step::of(follow.kind, &offer));
-                code = next;
-            }
+            code = self.follow_up(code, follow, &mut steps);
         }
         let more = if steps.len() > 1 { 0 } else { self.rng.random_range(1..3) };
         for _ in 0..more {
@@ -148,6 +143,23 @@ impl<'c> Turn<'_, 'c> {
             code = next;
         }
         (steps.len() > 1).then(|| proposal(parent, of_code(&code), "chain", genome::note(None, &steps)))
+    }
+
+    /// One offer of an edit for each of its targets in turn.
+    fn follow_up(&mut self, mut code: Code, follow: &Edit, steps: &mut Vec<Step>) -> Code {
+        let mut targets = BTreeSet::new();
+        while targets.len() < FOLLOW_UPS {
+            let open = |offer: &Offer| !targets.contains(target(&offer.what));
+            let offers: Vec<Offer> = (follow.offers)(&code).into_iter().filter(open).collect();
+            let Some(site) = offers.first().map(|offer| target(&offer.what).to_owned()) else { break };
+            let here = offers.into_iter().filter(|offer| target(&offer.what) == site).collect();
+            let Some(offer) = pick(here, self.rng) else { break };
+            let Some(next) = self.parse(&source(&offer)) else { break };
+            targets.insert(site);
+            steps.push(Step::of(follow.kind, &offer));
+            code = next;
+        }
+        code
     }
 
     /// The parent's steps again with one changed.

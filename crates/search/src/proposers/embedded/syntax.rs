@@ -12,6 +12,7 @@ pub struct Code {
     pub flags: Vec<String>,
     tree: Tree,
     constants: BTreeMap<String, i64>,
+    names: BTreeSet<String>,
 }
 
 impl Code {
@@ -23,8 +24,15 @@ impl Code {
         if tree.root_node().has_error() {
             return None;
         }
-        let mut code = Self { text: text.to_owned(), flags: flags.to_vec(), tree, constants: constants.clone() };
+        let mut code = Self {
+            text: text.to_owned(),
+            flags: flags.to_vec(),
+            tree,
+            constants: constants.clone(),
+            names: BTreeSet::new(),
+        };
         code.constants.extend(code.declared_constants());
+        code.names = code.used_names();
         Some(code)
     }
 
@@ -45,12 +53,13 @@ impl Code {
 
     /// Every node below `node`, itself included, in source order.
     pub fn descend<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
-        let mut found = vec![node];
-        let mut next = 0;
-        while next < found.len() {
-            let children = children(found[next]);
-            found.splice(next + 1..next + 1, children);
-            next += 1;
+        let mut found = Vec::new();
+        let mut open = vec![node];
+        while let Some(next) = open.pop() {
+            found.push(next);
+            let from = open.len();
+            open.extend(children(next));
+            open[from..].reverse();
         }
         found
     }
@@ -145,18 +154,17 @@ impl Code {
         self.descend(node).into_iter().any(|n| n.kind() == "identifier" && self.of(n) == name)
     }
 
-    /// Names that are used anywhere.
-    pub fn names(&self) -> BTreeSet<&str> {
+    fn used_names(&self) -> BTreeSet<String> {
         let kinds = ["identifier", "type_identifier", "field_identifier"];
-        self.descend(self.root()).into_iter().filter(|n| kinds.contains(&n.kind())).map(|n| self.of(n)).collect()
+        let found = self.descend(self.root()).into_iter().filter(|n| kinds.contains(&n.kind()));
+        found.map(|n| self.of(n).to_owned()).collect()
     }
 
     /// A name made from `wish` that nothing uses yet.
     pub fn fresh(&self, wish: &str) -> String {
-        let names = self.names();
         let mut name = wish.to_owned();
         let mut count = 2;
-        while names.contains(name.as_str()) || self.constants.contains_key(&name) {
+        while self.names.contains(&name) || self.constants.contains_key(&name) {
             name = format!("{wish}{count}");
             count += 1;
         }
@@ -200,6 +208,14 @@ impl Code {
             Some((parameter, self.of(name).to_owned(), constant))
         });
         found.collect()
+    }
+
+    /// Whether a name is declared as a vector of lanes: no scalar pragma or type fits it.
+    pub fn is_lanes(&self, name: &str) -> bool {
+        self.all(self.root(), "declaration").into_iter().any(|n| {
+            n.child_by_field_name("type").is_some_and(|t| self.of(t).starts_with("lanes"))
+                && self.all(n, "identifier").into_iter().any(|n| self.of(n) == name)
+        })
     }
 
     /// Constants that the source itself declares: `enum { X = 4 }`, `#define X 4`.
@@ -292,7 +308,8 @@ impl Loop<'_> {
 
 /// The children of a node.
 pub fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    (0..node.child_count()).filter_map(|i| node.child(i)).collect()
+    let mut cursor = node.walk();
+    node.children(&mut cursor).collect()
 }
 
 /// The statements of a body, without comments and pragmas.

@@ -19,7 +19,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
     let mut found = Vec::new();
     for inner in code.loops() {
         let Some((name, term)) = summed(code, &inner) else { continue };
-        if inner.step != "1" || inner.kind.is_empty() {
+        if inner.step != "1" || inner.kind.is_empty() || code.is_lanes(&name) {
             continue;
         }
         let mut push = |what: String, text: String| {

@@ -67,7 +67,7 @@ pub struct Edit {
 /// The registry. Weights: what changes the order of work first, decoration last; verdicts take over soon.
 pub const EDITS: &[Edit] = &[
     Edit { kind: "register-tile", weight: 4.0, follow: None, offers: register_tile::offers },
-    Edit { kind: "row-block", weight: 4.0, follow: Some("register-tile"), offers: row_block::offers },
+    Edit { kind: "row-block", weight: 8.0, follow: Some("register-tile"), offers: row_block::offers },
     Edit { kind: "expand-reduction", weight: 2.0, follow: None, offers: expand_reduction::offers },
     Edit { kind: "unroll-and-jam", weight: 2.0, follow: None, offers: unroll_jam::offers },
     Edit { kind: "accumulators", weight: 2.0, follow: None, offers: accumulators::offers },

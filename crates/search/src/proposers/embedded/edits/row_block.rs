@@ -11,7 +11,7 @@ use crate::proposers::embedded::syntax::{Code, Loop, children};
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 
-const SIZES: &[i64] = &[16, 8, 32, 4, 64];
+const SIZES: &[i64] = &[16, 32, 64, 8, 4];
 
 /// Every loop that can be blocked, at every size and layout.
 pub fn offers(code: &Code) -> Vec<Offer> {

@@ -17,7 +17,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
             continue;
         }
         let at = inner.node.start_byte();
-        let clause = sums(code, &inner);
+        let Some(clause) = sums(code, &inner) else { continue };
         let pragma = format!("#pragma omp simd{clause}\n");
         let what = format!("simd pragma{clause} on the loop over {}", inner.var);
         let text = Patch::replace(code.span(inner.node).start..at, pragma).apply(code);
@@ -35,11 +35,13 @@ pub fn offers(code: &Code) -> Vec<Offer> {
     found
 }
 
-fn sums(code: &Code, inner: &Loop<'_>) -> String {
+/// The clause for what the loop sums; none when that is no scalar.
+fn sums(code: &Code, inner: &Loop<'_>) -> Option<String> {
     let names: BTreeSet<String> =
         inner.statements.iter().filter_map(|n| addition(code, *n)).map(|(name, _)| name).collect();
-    if names.is_empty() {
-        return String::new();
+    if names.iter().any(|name| code.is_lanes(name)) {
+        return None;
     }
-    format!(" reduction(+:{})", names.into_iter().collect::<Vec<_>>().join(","))
+    let list = names.into_iter().collect::<Vec<_>>().join(",");
+    Some(if list.is_empty() { String::new() } else { format!(" reduction(+:{list})") })
 }
