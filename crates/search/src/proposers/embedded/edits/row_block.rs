@@ -17,8 +17,10 @@ const SIZES: &[i64] = &[16, 32, 64, 8, 4];
 pub fn offers(code: &Code) -> Vec<Offer> {
     let mut found = Vec::new();
     for outer in code.loops() {
-        let inner = outer.statements.iter().filter(|n| n.kind() == "for_statement").count();
-        if inner < 2 || outer.step != "1" || !declared_plainly(&outer) {
+        let inner: Vec<Loop<'_>> = outer.statements.iter().filter_map(|n| code.counted(*n)).collect();
+        // Without a nest inside, a block would share nothing between its turns.
+        let shares = inner.len() >= 2 && inner.iter().any(|l| !l.is_innermost(code));
+        if !shares || outer.step != "1" || !declared_plainly(&outer) {
             continue;
         }
         for rows in [Rows::Interleaved, Rows::Apart] {
