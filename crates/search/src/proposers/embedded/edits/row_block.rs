@@ -49,7 +49,7 @@ fn offer(code: &Code, outer: &Loop<'_>, size: i64, rows: Rows) -> Option<Offer> 
         first: code.fresh(&format!("{}0", outer.var)),
         size: constant.clone(),
     };
-    let text = Patch::replace(code.span(outer.node), write(&block)?).apply(code);
+    let text = Patch::replace(code.span(outer.node), write(&block)?.trim_end()).apply(code);
     let declared = format!("enum {{ {constant} = {size} }};\n");
     let what = format!("row-block the loop over {} by {size}, {}", outer.var, rows.words());
     Some(Offer::text(code, code.line(outer.node), what, with_prelude(&text, &declared, &declared)))

@@ -17,6 +17,11 @@ const STREAM: &str = "static inline void stream_line(float *to, const float *lin
     *(lanes *)to = *(const lanes *)line;
 #endif
 }
+static inline void stream_end(void) {
+#if defined(__AVX512F__)
+    __builtin_ia32_sfence();
+#endif
+}
 ";
 
 /// Every innermost loop of whole lines that stores to one place of a parameter.
@@ -25,7 +30,8 @@ pub fn offers(code: &Code) -> Vec<Offer> {
     for inner in code.loops().into_iter().filter(|l| l.is_innermost(code) && l.low == "0") {
         let whole = code.trip(&inner).is_some_and(|trip| trip % WIDTH == 0);
         let Some(target) = target(code, &inner).filter(|_| whole) else { continue };
-        let text = Patch::replace(code.span(inner.node), write(code, &inner, target)).apply(code);
+        let Some(patch) = with_fence(code, &inner, write(code, &inner, target).trim_end()) else { continue };
+        let text = patch.apply(code);
         let text = with_prelude(&text, LANES_MARK, LANES);
         let text = after(&text, LANES, STREAM);
         let base = target.child_by_field_name("argument").map_or("", |n| code.of(n));
@@ -51,6 +57,19 @@ fn target<'t>(code: &Code, inner: &Loop<'t>) -> Option<Node<'t>> {
         }
     }
     None
+}
+
+/// The loop replaced, and a fence where the function ends: others must not see it return before its stores.
+fn with_fence(code: &Code, inner: &Loop<'_>, text: &str) -> Option<Patch> {
+    let body = code.function(inner.node)?.child_by_field_name("body")?;
+    let returns = !code.all(body, "return_statement").is_empty();
+    if returns {
+        return Some(Patch::replace(code.span(inner.node), format!("{{\n{text}\nstream_end();\n}}")));
+    }
+    let patch = Patch::replace(code.span(inner.node), text);
+    let fenced = code.of(body).contains("stream_end();");
+    let end = body.end_byte() - 1;
+    Some(if fenced { patch } else { patch.and(end..end, "stream_end();\n") })
 }
 
 fn write(code: &Code, inner: &Loop<'_>, target: Node<'_>) -> String {
