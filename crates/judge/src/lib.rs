@@ -4,3 +4,48 @@
 
 pub mod client;
 pub mod message;
+
+#[cfg(target_os = "linux")]
+mod arm;
+#[cfg(target_os = "linux")]
+mod builder;
+#[cfg(target_os = "linux")]
+mod calibrate;
+#[cfg(target_os = "linux")]
+mod export;
+#[cfg(target_os = "linux")]
+mod judge;
+#[cfg(target_os = "linux")]
+mod ladder;
+#[cfg(target_os = "linux")]
+mod measure;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod outcome;
+#[cfg(target_os = "linux")]
+mod pairing;
+#[cfg(target_os = "linux")]
+mod runner;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod serve;
+#[cfg(target_os = "linux")]
+mod side;
+#[cfg(target_os = "linux")]
+mod twin;
+#[cfg(target_os = "linux")]
+mod vet;
+
+#[cfg(target_os = "linux")]
+pub use builder::BASE_FLAGS;
+#[cfg(target_os = "linux")]
+pub use serve::judge_main;
+
+/// There is no judge for this platform yet.
+#[cfg(not(target_os = "linux"))]
+pub fn judge_main() -> ! {
+    eprintln!("rooflab: no judge for this platform: its sandbox is not written yet");
+    std::process::exit(4)
+}

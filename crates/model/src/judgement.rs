@@ -1,15 +1,26 @@
 //! What the judge answers.
 
 use crate::{Digest, Seconds, Trust, Verdict, Workload};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end; minus infinity (null in JSON) when nothing bounds it.
+    #[serde(deserialize_with = "null_is_minus_infinity")]
     pub low: f64,
-    /// Upper end.
+    /// Upper end; infinity (null in JSON) when nothing bounds it.
+    #[serde(deserialize_with = "null_is_infinity")]
     pub high: f64,
+}
+
+/// JSON has no infinity and writes null: an unbounded end has to read back.
+fn null_is_infinity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+}
+
+fn null_is_minus_infinity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NEG_INFINITY))
 }
 
 /// A value with its interval.
@@ -89,7 +100,8 @@ pub struct ShapeJudgement {
     pub against: Option<Seconds>,
     /// Rows or elements held against the float64 oracle.
     pub checks: u64,
-    /// The largest error seen, as a share of the tolerance.
+    /// The largest error seen, as a share of the tolerance; infinity (null in JSON) for a NaN.
+    #[serde(deserialize_with = "null_is_infinity")]
     pub worst_error: f64,
 }
 

@@ -5,6 +5,18 @@
 
 use std::sync::atomic::AtomicU32;
 
+/// First argument that makes the binary a runner.
+pub const RUNNER_ROLE: &str = "__runner";
+/// First argument that makes the binary a builder.
+pub const BUILDER_ROLE: &str = "__builder";
+/// Exit code of a role whose sandbox could not be set up.
+pub const EXIT_SANDBOX: i32 = 91;
+/// Exit code of a role that was started with arguments that make no sense.
+pub const EXIT_USAGE: i32 = 92;
+/// Flag that leaves the sandbox off, for `--unconfined`.
+pub const UNCONFINED: &str = "unconfined";
+/// Flag of the confined state.
+pub const CONFINED: &str = "confined";
 /// Descriptor of the control page in the runner.
 pub const FD_CONTROL: i32 = 3;
 /// Descriptor of the artefact, a sealed memory file; absent (-1 in the plan) for code of our own.
@@ -53,12 +65,15 @@ pub struct Control {
     pub state: Line<AtomicU32>,
     /// Runner -> judge: address of a fault.
     pub fault: u64,
+    /// Runner -> judge: where each argument's memory begins, to turn a fault's address into an argument.
+    pub bases: [u64; MAX_ARGUMENTS],
     /// Runner -> judge: a zero-ended text.
     pub note: [u8; 240],
 }
 
 /// What a batch is.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Order {
     /// One of `OP_*`.
     pub op: u32,

@@ -1,1 +1,30 @@
-//! TODO
+//! The untrusted side: the builder, which execs a compiler, and the runner, which loads a candidate and calls it.
+//!
+//! Must not know an oracle, a tolerance or a verdict, read a clock that counts, or open anything after the seal.
+//! What runs here before the candidate is loaded is ours; afterwards nothing in the process is believed.
+
+#[cfg(target_os = "linux")]
+mod builder;
+#[cfg(target_os = "linux")]
+mod confine;
+#[cfg(target_os = "linux")]
+mod runner;
+
+#[cfg(target_os = "linux")]
+pub use builder::builder_main;
+#[cfg(target_os = "linux")]
+pub use runner::runner_main;
+
+/// Neither role exists on this platform yet.
+#[cfg(not(target_os = "linux"))]
+pub fn runner_main() -> ! {
+    eprintln!("rooflab: no runner for this platform: its sandbox is not written yet");
+    std::process::exit(protocol::EXIT_SANDBOX)
+}
+
+/// Neither role exists on this platform yet.
+#[cfg(not(target_os = "linux"))]
+pub fn builder_main() -> ! {
+    eprintln!("rooflab: no builder for this platform: its sandbox is not written yet");
+    std::process::exit(protocol::EXIT_SANDBOX)
+}

@@ -1,0 +1,522 @@
+//! The command line, parsed and nothing more: no file is opened, no default that depends on the machine is filled in.
+//!
+//! `plan` resolves what is parsed here.
+
+use crate::duration;
+use clap::{Parser, Subcommand};
+use model::Seconds;
+use std::path::PathBuf;
+
+/// Exit codes, for the end of `--help`.
+const AFTER: &str = "\
+Exit codes:
+  0    done, whatever was found
+  1    with --gate: B is worse than A
+  2    usage, or input that makes no sense
+  3    with --gate: the evidence does not decide
+  4    the environment failed: no compiler, no sandbox, a disk that is full
+  130  interrupted; the message says how to go on";
+
+/// Finds how far code is from what this machine can do, searches for code that closes the gap, and proves what it found.
+///
+/// Start with `rooflab run problems/attention-prefill`: it measures this machine, scores the problem's baselines
+/// against it, searches for faster code with nothing but the C compiler, judges every candidate in a sandbox, verifies
+/// the winner and leaves a page to look at. Everything it learns, failures too, is kept in a ledger.
+#[derive(Debug, Parser)]
+#[command(name = "rooflab", version, after_help = AFTER, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// The whole loop for one problem: map, score, search, mine, verify, report.
+    Run(Box<RunArgs>),
+    /// Measure what this machine sustains.
+    Map(MapArgs),
+    /// Hold a problem's baselines against this machine's ceilings.
+    Score(ScoreArgs),
+    /// Judge one candidate by hand.
+    Judge(JudgeArgs),
+    /// What each jump of a campaign changed, and what each change is worth.
+    Mine(MineArgs),
+    /// Climb the ladder with one candidate, and print its certificate.
+    Verify(VerifyArgs),
+    /// Write a campaign's page again from the ledger.
+    Report(ReportArgs),
+    /// Read the ledger.
+    Ledger(LedgerArgs),
+    /// Write a winner as a C header and a library that a program can link.
+    Export(ExportArgs),
+    /// Make a new problem's folder, ready to run.
+    New(NewArgs),
+    /// Is B better than A, beyond this machine's noise?
+    Compare(Box<CompareArgs>),
+    /// Turn rooflab on itself.
+    Selftest(SelftestArgs),
+}
+
+/// Where results are kept. The ledger is --ledger, else $ROOFLAB_LEDGER, else ledger.db in the output folder.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PlaceArgs {
+    /// Folder for everything that is written.
+    ///
+    /// One folder a campaign, with report.html, certificate.json and the winner's source; and the ledger, unless
+    /// --ledger says otherwise. It is made when it does not exist.
+    #[arg(long, value_name = "DIR", default_value = "rooflab-out")]
+    pub out: PathBuf,
+    /// The ledger's file.
+    ///
+    /// An SQLite file that is only ever appended to. Several processes may use one ledger at once.
+    #[arg(long, value_name = "FILE", env = "ROOFLAB_LEDGER")]
+    pub ledger: Option<PathBuf>,
+}
+
+/// Which ledger to read: --ledger, else $ROOFLAB_LEDGER, else rooflab-out/ledger.db.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StoreArgs {
+    /// The ledger's file [default: rooflab-out/ledger.db].
+    #[arg(long, value_name = "FILE", env = "ROOFLAB_LEDGER", global = true)]
+    pub ledger: Option<PathBuf>,
+}
+
+/// `rooflab run`.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// The problem: its folder, or the name of one under problems/.
+    #[arg(value_name = "PROBLEM")]
+    pub problem: PathBuf,
+    /// How long to search, e.g. 90s, 5m, 1h30m [default: the problem's, 5m for those that come with rooflab].
+    ///
+    /// The search alone: measuring the machine before it, and comparing, mining and verifying the winner after it come
+    /// on top, and the run says how long they will take. Without --budget but with --candidates there is no limit in
+    /// time.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    pub budget: Option<Seconds>,
+    /// Stop the search after this many candidates.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub candidates: Option<u32>,
+    /// Seed of the search's choices.
+    ///
+    /// The same seed and the same verdicts give the same proposals. The judge's own draws are never seeded: inputs that
+    /// could be known in advance could be cheated on.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Go on with this problem's newest campaign that did not finish, as it was begun.
+    #[arg(long, conflicts_with_all = ["seed", "budget", "candidates", "hypothesis"])]
+    pub resume: bool,
+    /// What you expect to find, written to the ledger before the run.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub hypothesis: String,
+    /// How long the certificate's sustained rung runs.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    pub sustained: Seconds,
+    /// Judge without the sandbox where it can't be set up. Every record will say so.
+    ///
+    /// Candidates then run as you, with your files and your network. Use it on a machine that you can lose.
+    #[arg(long)]
+    pub unconfined: bool,
+    /// Print one JSON object a line for everything that happens, instead of text for people.
+    #[arg(long)]
+    pub json: bool,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab map`.
+#[derive(Debug, clap::Args)]
+pub struct MapArgs {
+    /// Shorter windows: under 30 seconds in all.
+    #[arg(long)]
+    pub quick: bool,
+    /// Measure again, even when the ledger holds a map of this machine.
+    ///
+    /// A stored map is used as long as the machine's fingerprint (processor, cores, features, kernel, rooflab's probes)
+    /// has not changed.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Print the map as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab score`.
+#[derive(Debug, clap::Args)]
+pub struct ScoreArgs {
+    /// The problem: its folder, or the name of one under problems/.
+    #[arg(value_name = "PROBLEM")]
+    pub problem: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Judge without the sandbox where it can't be set up.
+    #[arg(long)]
+    pub unconfined: bool,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab judge`.
+#[derive(Debug, clap::Args)]
+pub struct JudgeArgs {
+    /// The problem: its folder, or the name of one under problems/.
+    #[arg(value_name = "PROBLEM")]
+    pub problem: PathBuf,
+    /// The candidate: a C file, the name of a baseline, or builtin:NAME.
+    ///
+    /// builtin:NAME+2% is that baseline made 2 % slower: the judge's own test candidate.
+    #[arg(value_name = "FILE")]
+    pub candidate: String,
+    /// What to compare with: a C file, the name of a baseline, or builtin:NAME [default: the stock baseline].
+    #[arg(long, value_name = "FILE|NAME")]
+    pub against: Option<String>,
+    /// Only these workloads, by name, with commas between them.
+    #[arg(long, value_name = "NAMES")]
+    pub workloads: Option<String>,
+    /// Measure exactly N pairs of processes a workload, instead of stopping when the evidence decides.
+    ///
+    /// At least 8, so that the sign-flip test can reach its level.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
+    pub fixed: Option<u32>,
+    /// Error rate of the test.
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = share)]
+    pub alpha: f64,
+    /// Differences below this share of the time do not matter, e.g. 0.005.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = margin)]
+    pub margin: f64,
+    /// A compiler flag for the candidate, from the builder's allow-list. May be repeated.
+    #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub flags: Vec<String>,
+    /// Give up after this long.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "5m")]
+    pub cap: Seconds,
+    /// Print the whole judgement as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Judge without the sandbox where it can't be set up.
+    #[arg(long)]
+    pub unconfined: bool,
+    /// Where results are kept: a stored map gives the fractions of ceiling.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab mine`.
+#[derive(Debug, clap::Args)]
+pub struct MineArgs {
+    /// The campaign's id, or `last`.
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: String,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "html")]
+    pub json: bool,
+    /// Print the campaign's page.
+    #[arg(long)]
+    pub html: bool,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab verify`.
+#[derive(Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// The problem: its folder, or the name of one under problems/.
+    #[arg(value_name = "PROBLEM")]
+    pub problem: PathBuf,
+    /// The candidate's C file.
+    #[arg(value_name = "FILE")]
+    pub candidate: PathBuf,
+    /// A compiler flag for the candidate, from the builder's allow-list. May be repeated.
+    #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub flags: Vec<String>,
+    /// How long the sustained rung runs.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10s")]
+    pub sustained: Seconds,
+    /// Print the certificate as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Judge without the sandbox where it can't be set up.
+    #[arg(long)]
+    pub unconfined: bool,
+    /// Where results are kept: each look at held-out shapes is counted in the ledger.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab report`.
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// The campaign's id, or `last`.
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: String,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `rooflab ledger`.
+#[derive(Debug, clap::Args)]
+pub struct LedgerArgs {
+    /// What to read.
+    #[command(subcommand)]
+    pub what: LedgerVerb,
+    /// Which ledger.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// What to read of the ledger.
+#[derive(Debug, Subcommand)]
+pub enum LedgerVerb {
+    /// One line a campaign.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything about one campaign or one candidate.
+    Show {
+        /// A campaign's id, a candidate's digest, an entry's id, the start of one of these, or `last`.
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Hold every entry against its digest.
+    Check,
+    /// Take in what `ledger export` wrote. What is here already is skipped.
+    Import {
+        /// The exported file.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// The whole ledger as one JSON object a line.
+    Export {
+        /// File to write to, instead of standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// `rooflab export`.
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
+    /// A campaign's id (its winner is written), a candidate's digest or the start of it, or `last`.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The folder to write to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// The problem's folder, when it is not where the campaign found it.
+    #[arg(long, value_name = "PROBLEM")]
+    pub problem: Option<PathBuf>,
+    /// Build without the sandbox where it can't be set up.
+    #[arg(long)]
+    pub unconfined: bool,
+    /// Which ledger.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// `rooflab new`.
+#[derive(Debug, clap::Args)]
+pub struct NewArgs {
+    /// The problem's name: small letters, digits and hyphens. Its folder is made here.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Make the folder in this one.
+    #[arg(long = "in", value_name = "DIR", default_value = ".")]
+    pub parent: PathBuf,
+}
+
+/// `rooflab compare`.
+///
+/// Commands: `rooflab compare -- 'cmd a' -- 'cmd b'`. Git states: --repo with --base, --patch, --build and --run.
+/// Samples that others took: --samples A B. SQL: --sql with two statements after `--`.
+#[derive(Debug, clap::Args)]
+#[command(override_usage = "rooflab compare [OPTIONS] -- 'CMD A' -- 'CMD B' [-- 'CMD C']
+       rooflab compare [OPTIONS] --repo PATH --base REV --patch REV --build CMD --run CMD
+       rooflab compare [OPTIONS] --samples A B
+       rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
+pub struct CompareArgs {
+    /// Everything after the first `--`: the arms, one after each `--`. The first is A, the base.
+    #[arg(last = true, value_name = "CMD", allow_hyphen_values = true)]
+    pub arms: Vec<String>,
+    /// The repository whose two states are compared.
+    #[arg(long, value_name = "PATH", requires_all = ["base", "patch", "run"])]
+    pub repo: Option<PathBuf>,
+    /// The base's revision.
+    #[arg(long, value_name = "REV", requires = "repo")]
+    pub base: Option<String>,
+    /// The patch's revision.
+    #[arg(long, value_name = "REV", requires = "repo")]
+    pub patch: Option<String>,
+    /// Build the state that a merge of --patch into --base would make, and compare that with the base.
+    #[arg(long, requires = "repo")]
+    pub merge: bool,
+    /// Command that builds either state, in its own clean worktree.
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub build: Option<String>,
+    /// Command that is timed, in either worktree. May be repeated: one row each.
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub run: Vec<String>,
+    /// Command that takes no changed path, and so measures the noise in the same run. May be repeated.
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub control: Vec<String>,
+    /// Two files of samples that others took.
+    ///
+    /// Samples taken one arm after the other can't exclude drift, and the answer says so.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["repo", "sql"])]
+    pub samples: Vec<PathBuf>,
+    /// The samples' format; guessed from their content without it.
+    #[arg(long, value_name = "NAME", requires = "samples")]
+    pub format: Option<String>,
+    /// Compare SQL statements on this PostgreSQL, with their plans.
+    #[arg(long, value_name = "CONNECTION", conflicts_with = "repo")]
+    pub sql: Option<String>,
+    /// Command that runs once before anything is timed.
+    #[arg(long, value_name = "CMD")]
+    pub setup: Option<String>,
+    /// Command that runs before every timed run.
+    #[arg(long, value_name = "CMD")]
+    pub prepare: Option<String>,
+    /// Command that runs once at the end.
+    #[arg(long, value_name = "CMD")]
+    pub cleanup: Option<String>,
+    /// Require the arms' outputs to be equal.
+    #[arg(long)]
+    pub same_output: bool,
+    /// Stop when the evidence decides, or after this long.
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "60s")]
+    pub budget: Seconds,
+    /// Measure exactly N pairs, instead of stopping when the evidence decides.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
+    pub fixed: Option<u32>,
+    /// Differences below this share of the time do not matter, e.g. 0.005.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.005, value_parser = margin)]
+    pub margin: f64,
+    /// Exit 1 when B is worse than A with its whole interval beyond the margin, 3 when undecided.
+    #[arg(long)]
+    pub gate: bool,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Print a GitHub-flavoured Markdown table.
+    #[arg(long)]
+    pub markdown: bool,
+    /// Draw the pairs in time, their distribution and the running interval.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+}
+
+/// `rooflab selftest`.
+#[derive(Debug, clap::Args)]
+pub struct SelftestArgs {
+    /// What to test.
+    #[command(subcommand)]
+    pub what: SelftestVerb,
+}
+
+/// What rooflab tests of itself.
+#[derive(Debug, Subcommand)]
+pub enum SelftestVerb {
+    /// Identical arms and injected differences: how often each rule is right, wrong, silent.
+    Compare {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err(format!("`{text}` is not a number between 0 and 1, such as 0.05")),
+    }
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..0.5).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a share from 0 up to 0.5, such as 0.005 for half a percent")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_command_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn run_has_defaults() {
+        let Verb::Run(run) = parse("rooflab run problems/x").unwrap().verb else { panic!() };
+        assert_eq!((run.budget, run.candidates, run.seed, run.sustained), (None, None, 1, Seconds(10.0)));
+        assert_eq!(run.place.out, PathBuf::from("rooflab-out"));
+    }
+
+    #[test]
+    fn run_reads_its_flags() {
+        let line = "rooflab run x --budget 90s --candidates 200 --seed 7 --unconfined --json --out o --ledger l.db";
+        let Verb::Run(run) = parse(line).unwrap().verb else { panic!() };
+        assert_eq!((run.budget, run.candidates, run.seed), (Some(Seconds(90.0)), Some(200), 7));
+        assert!(run.unconfined && run.json);
+        assert_eq!(run.place.ledger, Some(PathBuf::from("l.db")));
+    }
+
+    #[test]
+    fn refused() {
+        let check = |line: &str, part: &str| {
+            let message = parse(line).unwrap_err().to_string();
+            assert!(message.contains(part), "{line}: {message}");
+        };
+        check("rooflab", "Usage");
+        check("rooflab run", "PROBLEM");
+        check("rooflab run x --budget 90", "write 90s or 90m");
+        check("rooflab run x --candidates 0", "0 is not in 1..");
+        check("rooflab run x --resume --seed 3", "cannot be used with");
+        check("rooflab judge p f --fixed 3", "3 is not in 8..");
+        check("rooflab judge p f --alpha 2", "between 0 and 1");
+        check("rooflab judge p f --margin=-1", "share from 0");
+        check("rooflab mine c --json --html", "cannot be used with");
+        check("rooflab frobnicate", "unrecognized subcommand");
+    }
+
+    #[test]
+    fn compare_keeps_every_separator_after_the_first() {
+        let line = ["rooflab", "compare", "--gate", "--", "sleep 1", "--", "sleep", "2", "--json"];
+        let Verb::Compare(compare) = Args::try_parse_from(line).unwrap().verb else { panic!() };
+        assert!(compare.gate && !compare.json);
+        assert_eq!(compare.arms, ["sleep 1", "--", "sleep", "2", "--json"]);
+    }
+
+    #[test]
+    fn judge_passes_names_through() {
+        let Verb::Judge(judge) =
+            parse("rooflab judge p builtin:stock+2% --workloads a,b --flag -ffast-math").unwrap().verb
+        else {
+            panic!()
+        };
+        assert_eq!(judge.candidate, "builtin:stock+2%");
+        assert_eq!(judge.workloads.as_deref(), Some("a,b"));
+        assert_eq!(judge.flags, ["-ffast-math"]);
+    }
+}

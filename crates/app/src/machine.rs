@@ -1,0 +1,65 @@
+//! The machine's map: from the ledger while the fingerprint has not changed, else measured and kept.
+//!
+//! Must not judge, and must measure only before a judge is open: both want the whole machine.
+
+use crate::notice::{Expected, Notice, Origin, Phase, Voice};
+use crate::outcome::Failure;
+use crate::plan::Place;
+use jiff::Timestamp;
+use ledger::Ledger;
+use map::{Depth, MapError};
+use model::{Map, Seconds};
+
+/// How long a quick map takes, and a default one (`map::Depth`).
+const QUICK: Seconds = Seconds(30.0);
+const DEFAULT: Seconds = Seconds(120.0);
+
+impl From<MapError> for Failure {
+    fn from(error: MapError) -> Self {
+        Self::environment(error, "run it on a machine with a finer clock and some free memory")
+    }
+}
+
+/// Whether a stored map will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// It will, while the fingerprint is the same.
+    Stored,
+    /// It will not.
+    Measured,
+}
+
+/// This machine's map in the ledger.
+///
+/// # Errors
+/// When the ledger does not read back.
+pub fn known(ledger: &Ledger) -> Result<Option<Map>, Failure> {
+    Ok(ledger.latest_map(&map::fingerprint())?)
+}
+
+/// This machine's map where a ledger lies and holds one; no ledger is made.
+pub fn stored(place: &Place) -> Option<Map> {
+    Ledger::open_existing(&place.ledger).ok().and_then(|ledger| known(&ledger).ok().flatten())
+}
+
+/// This machine's map, measured and kept where need be.
+///
+/// # Errors
+/// When nothing can be measured, or the ledger can't be written.
+pub fn obtain(ledger: &mut Ledger, voice: &Voice, depth: Depth, freshness: Freshness) -> Result<Map, Failure> {
+    if freshness == Freshness::Stored
+        && let Some(map) = known(ledger)?
+    {
+        voice.say(&Notice::Machine { map: &map, origin: Origin::Stored });
+        return Ok(map);
+    }
+    let time = match depth {
+        Depth::Quick => QUICK,
+        Depth::Default => DEFAULT,
+    };
+    voice.say(&Notice::Phase { phase: Phase::Map, expected: Some(Expected::About(time)) });
+    let map = map::measure(depth, &mut |_| {})?;
+    ledger.put_map(Timestamp::now(), &map)?;
+    voice.say(&Notice::Machine { map: &map, origin: Origin::Measured });
+    Ok(map)
+}

@@ -1,0 +1,118 @@
+//! Measurements that the campaign's own actions do not ask for: arms against the ceilings, the start against stock.
+//!
+//! Each skips what the events already hold, so that a resumed campaign does nothing twice. Must not search.
+
+use crate::ceilings::Bounds;
+use crate::driver::Driver;
+use crate::notice::Phase;
+use crate::outcome::Failure;
+use model::{Arm, Event, Fidelity, Job, Seconds, Slice};
+use problems::{Baseline, BaselineCode, Problem, Strength};
+
+/// Error rate of each comparison that the report shows.
+pub const ALPHA: f64 = 0.05;
+/// Differences of half a percent do not matter.
+pub const MARGIN: f64 = 0.005;
+/// Process pairs for a figure in the report: the fewest at which the sign-flip test reaches ALPHA with room to spare.
+const FIGURE_PAIRS: u32 = 8;
+/// One figure may take this long.
+const FIGURE_CAP: Seconds = Seconds(30.0);
+/// Name of the comparison of the search's starting point with the stock baseline.
+pub const START_STOCK: &str = "start/stock";
+/// Name of the winner in comparisons.
+const WINNER: &str = "winner";
+
+/// The problem, and what bounds its workloads on this machine.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The problem.
+    pub problem: &'a Problem,
+    /// Which ceiling bounds which workload.
+    pub bounds: &'a Bounds,
+}
+
+impl Subject<'_> {
+    /// The shortest workload.
+    pub fn first(&self) -> Slice {
+        Slice::Named(vec![self.problem.workloads[0].name.clone()])
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.problem.workloads.iter().map(|workload| workload.name.clone()).collect()
+    }
+
+    /// The workloads that a baseline is scored on. Plain loops can take seconds a call at the longest shapes, so naive
+    /// code is scored on the shortest alone.
+    pub fn scored(&self, baseline: &Baseline) -> Vec<String> {
+        match baseline.strength {
+            Strength::Naive => vec![self.problem.workloads[0].name.clone()],
+            Strength::Stock | Strength::Tuned => self.all(),
+        }
+    }
+
+    /// The baseline that the search starts from: the first in a candidate's language.
+    fn start(&self) -> Option<&Baseline> {
+        self.problem.baselines.iter().find(|baseline| matches!(baseline.code, BaselineCode::Source(_)))
+    }
+
+    fn stock(&self) -> Option<&Baseline> {
+        self.problem.baselines.iter().find(|baseline| baseline.strength == Strength::Stock)
+    }
+}
+
+/// Every baseline against the ceilings that bound it, and the search's starting point against the stock one.
+///
+/// # Errors
+/// When the environment fails or someone asked to stop.
+pub fn baselines(driver: &mut Driver<'_>, subject: &Subject<'_>) -> Result<(), Failure> {
+    driver.enter(Phase::Baselines, None);
+    for baseline in &subject.problem.baselines {
+        let workloads = subject.scored(baseline);
+        let arm = Arm::Baseline(baseline.name.clone());
+        against_ceilings(driver, subject, &Scored { name: &baseline.name, arm, workloads })?;
+    }
+    let (Some(start), Some(stock)) = (subject.start(), subject.stock()) else { return Ok(()) };
+    if driver.campaign().comparisons.contains_key(START_STOCK) {
+        return Ok(());
+    }
+    let (start, stock) = (Arm::Baseline(start.name.clone()), Arm::Baseline(stock.name.clone()));
+    let judgement = driver.judge(&figure(start, stock, subject.first()))?;
+    driver.record(Event::Compared { name: START_STOCK.to_owned(), judgement })
+}
+
+/// The winner against the ceilings, on all declared workloads; nothing without a winner.
+///
+/// # Errors
+/// As [`baselines`].
+pub fn winner_ceilings(driver: &mut Driver<'_>, subject: &Subject<'_>) -> Result<(), Failure> {
+    let best = driver.campaign().best().filter(|best| best.proposal.proposer != "baseline");
+    let Some(source) = best.map(|best| best.proposal.source.clone()) else { return Ok(()) };
+    against_ceilings(driver, subject, &Scored { name: WINNER, arm: Arm::Source(source), workloads: subject.all() })
+}
+
+/// A comparison for the report.
+pub fn figure(candidate: Arm, against: Arm, slice: Slice) -> Job {
+    let fidelity = Fidelity::Fixed { alpha: ALPHA, process_pairs: FIGURE_PAIRS };
+    Job { candidate, against, slice, fidelity, margin: MARGIN, cap: FIGURE_CAP }
+}
+
+/// What is held against the ceilings.
+struct Scored<'a> {
+    name: &'a str,
+    arm: Arm,
+    workloads: Vec<String>,
+}
+
+/// One comparison for each ceiling that bounds some of the workloads; all carry the name `NAME/ceiling`. They come in a
+/// fixed order, so as many as the events hold are done, whatever each came to.
+fn against_ceilings(driver: &mut Driver<'_>, subject: &Subject<'_>, scored: &Scored<'_>) -> Result<(), Failure> {
+    let name = format!("{}/ceiling", scored.name);
+    let is_done = |event: &&Event| matches!(event, Event::Compared { name: done, .. } if *done == name);
+    let done = driver.events().iter().filter(is_done).count();
+    for (ceiling, workloads) in subject.bounds.groups(&scored.workloads).into_iter().skip(done) {
+        let job = figure(scored.arm.clone(), Arm::Ceiling(ceiling), Slice::Named(workloads));
+        let judgement = driver.judge(&job)?;
+        driver.record(Event::Compared { name: name.clone(), judgement })?;
+    }
+    Ok(())
+}

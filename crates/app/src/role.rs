@@ -1,0 +1,18 @@
+//! The roles that this same binary plays for itself: judge, builder, runner.
+//!
+//! Must come before anything else in `main`: a role parses no arguments of people's, installs no handler, opens nothing.
+
+/// First argument of a builder.
+const BUILDER: &str = "__builder";
+/// First argument of a runner.
+const RUNNER: &str = "__runner";
+
+/// Plays the role that the first argument names, and does not return; returns when it names none.
+pub fn play(first: Option<&str>) {
+    match first {
+        Some(judge::client::ROLE) => judge::judge_main(),
+        Some(BUILDER) => worker::builder_main(),
+        Some(RUNNER) => worker::runner_main(),
+        _ => {}
+    }
+}

@@ -1,0 +1,309 @@
+//! Builds a candidate in the sandbox, vets the artefact, and seals it.
+//!
+//! Must not load an artefact, and must not build the same text twice.
+
+use crate::memory;
+use crate::sandbox::{Child, Confinement, SandboxError, Start};
+use crate::vet;
+use model::{Digest, Rule, Source, Stage, Verdict};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What every C candidate is built with; recorded with every judgement.
+pub const BASE_FLAGS: [&str; 11] = [
+    "-std=gnu17",
+    "-O3",
+    "-march=native",
+    "-fPIC",
+    "-shared",
+    "-nostartfiles",
+    "-fno-stack-protector",
+    "-Wl,-z,noexecstack",
+    "-Wl,-z,defs",
+    "-Wl,-z,relro,-z,now",
+    "-w",
+];
+/// Flags that a candidate may add, exactly or by `prefix*`.
+const ALLOWED_FLAGS: [&str; 34] = [
+    "-O1",
+    "-O2",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fassociative-math",
+    "-fno-signed-zeros",
+    "-freciprocal-math",
+    "-ffinite-math-only",
+    "-ffp-contract=fast",
+    "-ffp-contract=off",
+    "-funroll-loops",
+    "-funroll-all-loops",
+    "-fopenmp-simd",
+    "-mprefer-vector-width=*",
+    "-fno-tree-vectorize",
+    "-ftree-vectorize",
+    "-ftree-slp-vectorize",
+    "-fno-tree-slp-vectorize",
+    "-fpeel-loops",
+    "-fvect-cost-model=*",
+    "-fsimd-cost-model=*",
+    "-fno-semantic-interposition",
+    "-fomit-frame-pointer",
+    "-falign-loops=*",
+    "-falign-functions=*",
+    "-fprefetch-loop-arrays",
+    "-fno-prefetch-loop-arrays",
+    "-fipa-pta",
+    "-fgcse-las",
+    "-fgcse-sm",
+    "-fsplit-loops",
+    "-ftree-loop-distribution",
+    "-fno-ivopts",
+];
+/// Wall-clock limit of one compilation.
+const LIMIT: Duration = Duration::from_secs(30);
+/// What is kept of a compiler's words.
+const LOG: usize = 16 << 10;
+
+/// A vetted artefact that can't change any more.
+pub struct Artefact {
+    /// The sealed memory file.
+    pub file: File,
+    /// Its content's digest.
+    pub digest: Digest,
+    /// What the compiler printed.
+    pub log: String,
+}
+
+/// The builder's end in the judge.
+pub struct Builder {
+    confinement: Confinement,
+    compiler: PathBuf,
+    folder: tempfile::TempDir,
+    cache: HashMap<Digest, Result<Rc<Artefact>, Verdict>>,
+}
+
+/// A build that gave a library.
+struct Built {
+    bytes: Vec<u8>,
+    log: String,
+}
+
+impl Builder {
+    /// Finds the compiler.
+    ///
+    /// # Errors
+    /// When there is none, or no temporary folder can be made.
+    pub fn new(confinement: Confinement) -> Result<Self, SandboxError> {
+        let found = ["cc", "gcc", "clang"].iter().find_map(|name| {
+            ["/usr/local/bin", "/usr/bin", "/bin"]
+                .iter()
+                .map(|dir| Path::new(dir).join(name))
+                .find(|path| path.exists())
+        });
+        let compiler = found.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, "no C compiler: install gcc or clang (looked for cc, gcc, clang)")
+        })?;
+        let folder = tempfile::Builder::new().prefix("rooflab-build-").tempdir()?;
+        Ok(Self { confinement, compiler, folder, cache: HashMap::new() })
+    }
+
+    /// Builds and vets a candidate whose whole translation unit is `unit`.
+    ///
+    /// # Errors
+    /// The inner result is the candidate's; the outer one the environment's.
+    pub fn candidate(
+        &mut self,
+        source: &Source,
+        unit: &str,
+        prepare: Option<&str>,
+    ) -> Result<Result<Rc<Artefact>, Verdict>, SandboxError> {
+        let key = Digest::of(format!("{}\0{unit}", source.flags.join("\0")));
+        if let Some(known) = self.cache.get(&key) {
+            return Ok(known.clone());
+        }
+        let outcome = self.build_candidate(source, unit, prepare)?;
+        // A handful of artefacts are asked for again and again (baselines, the champion); the rest once.
+        if self.cache.len() > 256 {
+            self.cache.clear();
+        }
+        self.cache.insert(key, outcome.clone());
+        Ok(outcome)
+    }
+
+    fn build_candidate(
+        &self,
+        source: &Source,
+        unit: &str,
+        prepare: Option<&str>,
+    ) -> Result<Result<Rc<Artefact>, Verdict>, SandboxError> {
+        if let Err(verdict) = vet_flags(&source.flags) {
+            return Ok(Err(verdict));
+        }
+        let built = match self.compile(unit, &source.flags)? {
+            Ok(built) => built,
+            Err(verdict) => return Ok(Err(verdict)),
+        };
+        if let Err(verdict) = vet::vet(&built.bytes, prepare) {
+            return Ok(Err(verdict));
+        }
+        let file = memory::sealed(&built.bytes)?;
+        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log })))
+    }
+
+    /// Builds code of the problem's author, trusted, into a file that this process can load.
+    ///
+    /// # Errors
+    /// When it does not build: the problem is at fault, not a candidate.
+    pub fn oracle(&self, unit: &str) -> Result<PathBuf, SandboxError> {
+        let built = self.compile(unit, &[])?.map_err(|verdict| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("the problem's oracle does not build: {verdict}"))
+        })?;
+        let path = self.folder.path().join("oracle.so");
+        fs::write(&path, built.bytes)?;
+        Ok(path)
+    }
+
+    fn compile(&self, unit: &str, flags: &[String]) -> Result<Result<Built, Verdict>, SandboxError> {
+        let job = tempfile::Builder::new().prefix("unit-").tempdir_in(self.folder.path())?;
+        for folder in [self.folder.path(), job.path()] {
+            // The builder is another user where the judge is root.
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o711))?;
+        }
+        fs::set_permissions(job.path(), fs::Permissions::from_mode(0o777))?;
+        let unit_path = job.path().join("unit.c");
+        fs::write(&unit_path, unit)?;
+        fs::set_permissions(&unit_path, fs::Permissions::from_mode(0o644))?;
+        let (mut log, status) = self.run_compiler(job.path(), flags)?;
+        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == protocol::EXIT_SANDBOX {
+            return Err(SandboxError::Step(log.trim().trim_start_matches("rooflab: sandbox: ").to_owned()));
+        }
+        let library = job.path().join("unit.so");
+        if status != 0 || !library.exists() {
+            if libc::WIFSIGNALED(status) {
+                log.push_str("\nthe compiler was ended by a limit of time, memory or file size");
+            }
+            return Ok(Err(Verdict::Failed { stage: Stage::Build, cause: log.trim().to_owned() }));
+        }
+        let mut bytes = Vec::new();
+        open_plain(&library)?.read_to_end(&mut bytes)?;
+        Ok(Ok(Built { bytes, log }))
+    }
+
+    fn run_compiler(&self, folder: &Path, flags: &[String]) -> Result<(String, i32), SandboxError> {
+        let mut arguments = vec![
+            protocol::BUILDER_ROLE.to_owned(),
+            self.confinement.word().to_owned(),
+            folder.display().to_string(),
+            self.compiler.display().to_string(),
+        ];
+        arguments.extend(BASE_FLAGS.iter().map(ToString::to_string));
+        arguments.extend_from_slice(flags);
+        arguments.extend(["unit.c", "-o", "unit.so", "-lm"].map(str::to_owned));
+        let (mut reader, writer) = io::pipe()?;
+        let descriptors = [(writer.as_raw_fd(), 1), (writer.as_raw_fd(), 2)];
+        let start =
+            Start { confinement: self.confinement, arguments: &arguments, descriptors: &descriptors, core: None };
+        let mut child = Child::start(&start)?;
+        drop(writer);
+        // The kernel kills the builder's whole namespace when it ends, so that the pipe closes for sure.
+        let alarm = Alarm::new(child.pid(), LIMIT);
+        let mut log = Vec::new();
+        let _ = (&mut reader).take(LOG as u64).read_to_end(&mut log);
+        let _ = io::copy(&mut reader, &mut io::sink());
+        let status = child.wait(LIMIT).unwrap_or(libc::SIGKILL);
+        drop(alarm);
+        Ok((String::from_utf8_lossy(&log).into_owned(), status))
+    }
+}
+
+/// Kills a process group's head when time is up. A child process of its own would survive us; a timer does not.
+struct Alarm {
+    timer: libc::timer_t,
+}
+
+impl Alarm {
+    fn new(pid: i32, limit: Duration) -> Self {
+        ALARM_PID.store(pid, std::sync::atomic::Ordering::Release);
+        // SAFETY: the handler only kills; the timer is deleted when dropped.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_alarm as *const () as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
+            let mut timer: libc::timer_t = std::ptr::null_mut();
+            libc::timer_create(libc::CLOCK_MONOTONIC, std::ptr::null_mut(), &raw mut timer);
+            let mut when: libc::itimerspec = std::mem::zeroed();
+            when.it_value.tv_sec = limit.as_secs() as i64;
+            libc::timer_settime(timer, 0, &raw const when, std::ptr::null_mut());
+            Self { timer }
+        }
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        ALARM_PID.store(0, std::sync::atomic::Ordering::Release);
+        // SAFETY: the timer of `new`.
+        unsafe { libc::timer_delete(self.timer) };
+    }
+}
+
+static ALARM_PID: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+
+extern "C" fn on_alarm(_signal: i32) {
+    let pid = ALARM_PID.load(std::sync::atomic::Ordering::Acquire);
+    if pid > 0 {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+/// Opens a regular file and no link: the builder's folder is written by the candidate's compiler.
+fn open_plain(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("the compiler's output is no plain file")) }
+}
+
+fn vet_flags(flags: &[String]) -> Result<(), Verdict> {
+    let allowed = |flag: &str| {
+        ALLOWED_FLAGS.iter().any(|rule| match rule.strip_suffix('*') {
+            Some(prefix) => flag
+                .strip_prefix(prefix)
+                .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')),
+            None => flag == *rule,
+        })
+    };
+    match flags.iter().find(|flag| !allowed(flag)) {
+        Some(flag) => Err(Verdict::Refused {
+            rule: Rule::ForbiddenBuild,
+            detail: format!("the flag `{flag}` is not on the allow-list"),
+        }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags() {
+        let check = |flag: &str, allowed: bool| assert_eq!(vet_flags(&[flag.to_owned()]).is_ok(), allowed, "{flag}");
+        for flag in ["-funroll-loops", "-mprefer-vector-width=512", "-falign-loops=32"] {
+            check(flag, true);
+        }
+        for flag in
+            ["-fplugin=x.so", "-Ofast", "-o", "/etc/passwd", "-falign-loops=", "-mprefer-vector-width=1 -x", "@f"]
+        {
+            check(flag, false);
+        }
+    }
+}

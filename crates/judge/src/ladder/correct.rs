@@ -1,0 +1,26 @@
+//! Rung 3: right at every declared and every edge shape.
+
+use super::{Climb, Finding, Judge, gate};
+use crate::judge::EnvError;
+use model::{Arm, Slice};
+
+/// Every row of every shape against the float64 oracle, in both placements.
+pub fn everywhere(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
+    let mut judgements = Vec::new();
+    for slice in [Slice::Declared, Slice::Edges] {
+        judgements.push(judge.judge(&gate(judge, Arm::Source(climb.source.clone()), slice))?);
+    }
+    let shapes = judgements.iter().flat_map(|judgement| &judgement.shapes);
+    let (count, rows, worst) = shapes.fold((0, 0, 0.0_f64), |(count, rows, worst), shape| {
+        (count + 1, rows + shape.checks, worst.max(shape.worst_error))
+    });
+    let failed = judgements.iter().find(|judgement| !judgement.verdict.is_measured());
+    let detail = match failed {
+        Some(judgement) => {
+            let shape = judgement.shapes.last().map_or("", |shape| &shape.workload.name);
+            format!("{shape}: {}", judgement.verdict)
+        }
+        None => format!("{count} shapes, {rows} rows; the largest error is {:.0} % of the tolerance", 100.0 * worst),
+    };
+    Ok(Finding::new(failed.is_none(), detail, judgements))
+}

@@ -1,0 +1,291 @@
+//! Times two sides against each other: process pairs, each of coin-flipped, interleaved pairs of batches.
+//!
+//! The process pair is the statistical unit: its y is the median over its pairs of ln(t_candidate / t_against).
+//! Every timed batch is a checked batch. Must not decide anything: `stats` does.
+
+use crate::runner::{Ending, Runner, StartFailure};
+use crate::sandbox::Confinement;
+use crate::side::{Batch, Checked, Checker, Placement, Rows, Side};
+use model::{Seconds, Verdict};
+use problems::Problem;
+use protocol::OP_PREPARE;
+use rand::{Rng, RngExt};
+use std::time::{Duration, Instant};
+
+/// Shortest batch: from here on the handshake (9 us to continue, 0.4 us to see it done) is below 0.3 % with a spread
+/// far below that.
+const BATCH: Duration = Duration::from_micros(300);
+/// Shortest batch where judge and runner share one core, and the scheduler is part of every batch.
+const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
+/// Time that one process pair should take; its two runners cost about 30 ms to start and end.
+const PAIR_TIME: Duration = Duration::from_millis(60);
+/// Pairs of batches in one process pair.
+const PAIRS: std::ops::RangeInclusive<usize> = 2..=12;
+/// Share of a batch's time that sampled oracle rows may take.
+const CHECK_SHARE: f64 = 0.2;
+
+/// Where the candidates run.
+#[derive(Clone, Copy, Debug)]
+pub struct Cores {
+    /// The judge's.
+    pub judge: usize,
+    /// The runners'; none on a machine with one core.
+    pub runner: Option<usize>,
+}
+
+impl Cores {
+    /// The first and the last core that this process may use.
+    pub fn detect() -> Self {
+        // SAFETY: plain system calls on a local set.
+        let allowed: Vec<usize> = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+            (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
+        };
+        let judge = allowed.first().copied().unwrap_or(0);
+        Self { judge, runner: allowed.last().copied().filter(|core| *core != judge) }
+    }
+
+    /// Pins the judge.
+    pub fn pin(self) {
+        // SAFETY: plain system calls on a local set.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(self.judge, &mut set);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+    }
+}
+
+/// Why a measurement has no result.
+pub enum Broken {
+    /// The environment.
+    Environment(crate::sandbox::SandboxError),
+    /// The candidate.
+    Candidate(Verdict),
+    /// What it is compared with does not work: a mistake of the question's.
+    Against(Verdict),
+}
+
+/// The candidate, or what it is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A.
+    Against,
+    /// B.
+    Candidate,
+}
+
+impl Of {
+    fn broken(self, verdict: Verdict) -> Broken {
+        match self {
+            Self::Against => Broken::Against(verdict),
+            Self::Candidate => Broken::Candidate(verdict),
+        }
+    }
+
+    fn started(self, failure: StartFailure) -> Broken {
+        match failure {
+            StartFailure::Sandbox(error) => Broken::Environment(error),
+            StartFailure::Candidate(verdict) => self.broken(verdict),
+        }
+    }
+
+    fn ended(self, ending: &Ending) -> Broken {
+        self.broken(ending.verdict())
+    }
+}
+
+/// The judge's own time, by part.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// Starting and ending runners.
+    pub runners: Duration,
+    /// Drawing and poisoning.
+    pub draw: Duration,
+    /// Timed batches.
+    pub calls: Duration,
+    /// Checking.
+    pub check: Duration,
+}
+
+impl Spent {
+    /// Adds the time since `begin` to one part.
+    fn add(part: &mut Duration, begin: Instant) {
+        *part += begin.elapsed();
+    }
+}
+
+/// What one process pair gave.
+#[derive(Clone, Debug)]
+pub struct ProcessPair {
+    /// Median of ln(t_candidate / t_against).
+    pub y: f64,
+    /// Pairs.
+    pub pairs: u32,
+    /// Median time of one call: against, candidate.
+    pub call: [Seconds; 2],
+    /// Checks of both sides.
+    pub checked: Checked,
+}
+
+/// What is needed to time two sides on one workload.
+pub struct Pairing<'a> {
+    /// The problem.
+    pub problem: &'a Problem,
+    /// Its checker; none of our own ceiling probes is checked.
+    pub checker: Checker<'a>,
+    /// A and B.
+    pub sides: [&'a Side; 2],
+    /// Which of them are checked.
+    pub is_checked: [bool; 2],
+    /// Confinement.
+    pub confinement: Confinement,
+    /// Cores.
+    pub cores: Cores,
+    /// Longest batch.
+    pub limit: Duration,
+}
+
+impl Pairing<'_> {
+    /// Runs one process pair: two fresh runners, a warm-up batch each, then the pairs.
+    ///
+    /// # Errors
+    /// Whose fault it is.
+    pub fn run(&self, coins: &mut impl Rng, spent: &mut Spent) -> Result<ProcessPair, Broken> {
+        let begin = Instant::now();
+        let mut first = self.start(Of::Against)?;
+        let mut second = self.start(Of::Candidate)?;
+        Spent::add(&mut spent.runners, begin);
+        self.sides[0].draw_weights(self.problem, Placement::Pool, coins);
+        let runners = [&mut first, &mut second];
+        let mut checked = Checked::default();
+        let mut calls = [1, 1];
+        let mut rows = [1, 1];
+        let mut cost = Duration::ZERO;
+        for of in [Of::Against, Of::Candidate] {
+            let side = of as usize;
+            self.prepare(of, runners[side])?;
+            let begin = Instant::now();
+            let time = self.batch(of, runners[side], (1, Rows::Random(1)), (coins, &mut checked, spent))?;
+            // Growing from one call: a call's first run in a process is slow, and one step of growth absorbs it.
+            calls[side] = self.calls(side, time);
+            let time = self.batch(of, runners[side], (calls[side], Rows::Random(1)), (coins, &mut checked, spent))?;
+            calls[side] = self.calls(side, time / calls[side] as u32);
+            rows[side] = self.rows(time / calls[side] as u32);
+            cost += begin.elapsed();
+        }
+        let pairs =
+            ((PAIR_TIME.as_secs_f64() / cost.as_secs_f64().max(1e-6)) as usize).clamp(*PAIRS.start(), *PAIRS.end());
+        let mut ys = Vec::with_capacity(pairs);
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..pairs {
+            let order = if coins.random() { [Of::Against, Of::Candidate] } else { [Of::Candidate, Of::Against] };
+            let mut pair = [0.0; 2];
+            for of in order {
+                let side = of as usize;
+                let how = (calls[side], Rows::Random(rows[side]));
+                let time = self.batch(of, runners[side], how, (coins, &mut checked, spent))?;
+                pair[side] = time.as_secs_f64() / calls[side] as f64;
+                times[side].push(pair[side]);
+            }
+            ys.push((pair[1] / pair[0]).ln());
+        }
+        let begin = Instant::now();
+        drop(first);
+        drop(second);
+        Spent::add(&mut spent.runners, begin);
+        let call = times.map(|times| Seconds(stats::robust::median(&times)));
+        Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked })
+    }
+
+    /// Starts a runner for one side.
+    ///
+    /// # Errors
+    /// Whose fault it is.
+    pub fn start(&self, of: Of) -> Result<Runner, Broken> {
+        let side = self.sides[of as usize];
+        Runner::start(self.confinement, &side.code, &side.arguments(), self.cores.runner)
+            .map_err(|failure| of.started(failure))
+    }
+
+    /// Lets a side pack its weights, where the problem has any.
+    ///
+    /// # Errors
+    /// Whose fault it is.
+    pub fn prepare(&self, of: Of, runner: &mut Runner) -> Result<(), Broken> {
+        self.prepare_at(of, runner, Placement::Pool)
+    }
+
+    fn prepare_at(&self, of: Of, runner: &mut Runner, placement: Placement) -> Result<(), Broken> {
+        let side = self.sides[of as usize];
+        if side.slots.iter().all(|slot| slot.role != problems::Role::Packed) {
+            return Ok(());
+        }
+        let order = side.order(OP_PREPARE, 1, placement);
+        runner.batch(&order, self.limit).map(|_| ()).map_err(|ending| of.ended(&ending))
+    }
+
+    fn batch(
+        &self,
+        of: Of,
+        runner: &mut Runner,
+        (calls, rows): (usize, Rows),
+        (coins, checked, spent): (&mut impl Rng, &mut Checked, &mut Spent),
+    ) -> Result<Duration, Broken> {
+        let side = self.sides[of as usize];
+        let begin = Instant::now();
+        let batch = Batch::fill(side, self.problem, calls, Placement::Pool, coins);
+        Spent::add(&mut spent.draw, begin);
+        let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+        spent.calls += time;
+        if self.is_checked[of as usize] {
+            let begin = Instant::now();
+            let more = side.check(&self.checker, &batch, rows, coins).map_err(|verdict| of.broken(verdict))?;
+            Spent::add(&mut spent.check, begin);
+            checked.rows += more.rows;
+            checked.worst = checked.worst.max(more.worst);
+        }
+        Ok(time)
+    }
+
+    /// Every row of one call in the tight layout, on a fresh runner: the gate. The same call as a timed one.
+    ///
+    /// # Errors
+    /// Whose fault it is.
+    pub fn gate(&self, of: Of, coins: &mut impl Rng, spent: &mut Spent) -> Result<(Checked, Duration), Broken> {
+        let side = self.sides[of as usize];
+        let begin = Instant::now();
+        let mut runner = self.start(of)?;
+        Spent::add(&mut spent.runners, begin);
+        let mut checked = Checked::default();
+        let mut longest = Duration::ZERO;
+        for placement in [Placement::Pool, Placement::Back] {
+            side.draw_weights(self.problem, placement, coins);
+            self.prepare_at(of, &mut runner, placement)?;
+            let begin = Instant::now();
+            let batch = Batch::fill(side, self.problem, 1, placement, coins);
+            Spent::add(&mut spent.draw, begin);
+            let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+            spent.calls += time;
+            longest = longest.max(time);
+            let begin = Instant::now();
+            let more = side.check(&self.checker, &batch, Rows::All, coins).map_err(|verdict| of.broken(verdict))?;
+            Spent::add(&mut spent.check, begin);
+            checked.rows += more.rows;
+            checked.worst = checked.worst.max(more.worst);
+        }
+        Ok((checked, longest))
+    }
+
+    fn calls(&self, side: usize, call: Duration) -> usize {
+        let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
+        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
+        (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)
+    }
+
+    fn rows(&self, call: Duration) -> usize {
+        let row = self.checker.row_cost.as_secs_f64().max(1e-9);
+        ((CHECK_SHARE * call.as_secs_f64() / row) as usize).clamp(1, 64)
+    }
+}

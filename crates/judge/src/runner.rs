@@ -1,0 +1,271 @@
+//! The judge's end of one runner: start, seal checked from outside, stop, timed batch, end.
+//!
+//! Nothing that the runner writes is believed but "this sequence number is done"; the clock is the judge's own.
+
+use crate::builder::Artefact;
+use crate::memory::Memory;
+use crate::sandbox::{Child, Confinement, SandboxError, Start};
+use model::{Rule, Stage, Verdict};
+use protocol::{Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_SANDBOX_FAILED};
+use std::os::fd::AsRawFd;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Loading takes 5-10 ms; a machine under load may take far longer.
+const LOAD_LIMIT: Duration = Duration::from_secs(20);
+/// Spins between two looks at whether the runner still lives: about 0.3 ms.
+const SPINS: u32 = 1 << 13;
+
+/// What a runner calls.
+#[derive(Clone)]
+pub enum Code {
+    /// A vetted artefact.
+    Artefact(Rc<Artefact>),
+    /// Code of our own, by name, with extra loop turns after every call.
+    Kernel {
+        /// As `kernels::find` knows it.
+        name: String,
+        /// Loop turns.
+        spin: u64,
+    },
+}
+
+/// One argument's memory as the runner gets it.
+#[derive(Clone)]
+pub struct Argument {
+    /// The memory.
+    pub memory: Rc<Memory>,
+    /// Whether the runner may write it.
+    pub writable: bool,
+}
+
+/// How a runner ended when it should have gone on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It left by itself.
+    Exited(i32),
+    /// A signal ended it.
+    Signalled(i32),
+    /// It touched what it may not: the signal, the address, and where that lies.
+    Fault(i32, String, Option<Rule>),
+    /// It outran its limit.
+    TimedOut(Duration),
+}
+
+impl Ending {
+    /// What that says about the candidate.
+    pub fn verdict(&self) -> Verdict {
+        let failed = |stage, cause: String| Verdict::Failed { stage, cause };
+        match self {
+            Self::Signalled(libc::SIGSYS) => Verdict::Refused {
+                rule: Rule::SystemCall,
+                detail: "it made a system call during a call; the kernel ended it".to_owned(),
+            },
+            Self::Fault(_, place, Some(rule)) => Verdict::Refused { rule: *rule, detail: place.clone() },
+            Self::Fault(signal, place, None) => failed(Stage::Crashed, format!("{} {place}", signal_name(*signal))),
+            Self::Signalled(libc::SIGXCPU) => failed(Stage::TimedOut, "it used up its CPU time".to_owned()),
+            Self::Signalled(signal) => failed(Stage::Crashed, signal_name(*signal)),
+            Self::Exited(code) => failed(Stage::Crashed, format!("it ended its process with code {code}")),
+            Self::TimedOut(limit) => {
+                failed(Stage::TimedOut, format!("no answer within {}", model::Seconds::from(*limit)))
+            }
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGKILL => "SIGKILL (memory or another limit)",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGTRAP => "SIGTRAP",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+/// Why a runner did not come up.
+#[derive(Debug)]
+pub enum StartFailure {
+    /// The environment.
+    Sandbox(SandboxError),
+    /// The candidate.
+    Candidate(Verdict),
+}
+
+impl From<SandboxError> for StartFailure {
+    fn from(error: SandboxError) -> Self {
+        Self::Sandbox(error)
+    }
+}
+
+/// A runner, stopped except during its batches.
+pub struct Runner {
+    child: Child,
+    control: Memory,
+    arguments: Vec<Argument>,
+    sequence: u32,
+}
+
+impl Runner {
+    /// Starts a runner, lets it load and seal itself, checks the seal from outside, and stops it.
+    ///
+    /// # Errors
+    /// The environment's failure, or the candidate's verdict.
+    pub fn start(
+        confinement: Confinement,
+        code: &Code,
+        arguments: &[Argument],
+        core: Option<usize>,
+    ) -> Result<Self, StartFailure> {
+        assert!(arguments.len() <= MAX_ARGUMENTS, "more arguments than the control page has room for");
+        let os = |e| StartFailure::Sandbox(SandboxError::Os(e));
+        let control = Memory::new(size_of::<Control>()).map_err(os)?;
+        let (code_word, spin) = match code {
+            Code::Artefact(_) => ("artefact".to_owned(), 0),
+            Code::Kernel { name, spin } => (format!("kernel:{name}"), *spin),
+        };
+        let mut words =
+            vec![protocol::RUNNER_ROLE.to_owned(), confinement.word().to_owned(), code_word, spin.to_string()];
+        let mut descriptors = vec![(control.descriptor(), protocol::FD_CONTROL)];
+        if let Code::Artefact(artefact) = code {
+            descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
+        }
+        for (i, argument) in arguments.iter().enumerate() {
+            words.push(format!("{}:{}", if argument.writable { "w" } else { "r" }, argument.memory.len()));
+            descriptors.push((argument.memory.descriptor(), protocol::FD_ARGUMENTS + i as i32));
+        }
+        let start = Start { confinement, arguments: &words, descriptors: &descriptors, core };
+        let child = Child::start(&start)?;
+        let mut runner = Self { child, control, arguments: arguments.to_vec(), sequence: 0 };
+        runner.await_ready(confinement)?;
+        Ok(runner)
+    }
+
+    fn await_ready(&mut self, confinement: Confinement) -> Result<(), StartFailure> {
+        let begin = Instant::now();
+        while self.state() == STATE_LOADING && self.child.ended().is_none() {
+            if begin.elapsed() > LOAD_LIMIT {
+                let cause = "it did not load in time".to_owned();
+                return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        match self.state() {
+            STATE_SANDBOX_FAILED => return Err(SandboxError::Step(self.note()).into()),
+            STATE_LOAD_FAILED => {
+                let verdict = Verdict::Failed { stage: Stage::Load, cause: self.note() };
+                return Err(StartFailure::Candidate(verdict));
+            }
+            _ => {}
+        }
+        if !self.child.stop() {
+            return Err(StartFailure::Candidate(self.ending().verdict()));
+        }
+        if confinement == Confinement::Confined {
+            check_seal(self.child.pid()).map_err(StartFailure::Candidate)?;
+        }
+        Ok(())
+    }
+
+    fn page(&self) -> *mut Control {
+        self.control.pointer().cast()
+    }
+
+    fn state(&self) -> u32 {
+        // SAFETY: the control page lives as long as `self`.
+        unsafe { (*self.page()).state.0.load(Ordering::Acquire) }
+    }
+
+    fn note(&self) -> String {
+        // SAFETY: as above; any bytes will do.
+        let note = unsafe { (&raw const (*self.page()).note).read_volatile() };
+        let end = note.iter().position(|byte| *byte == 0).unwrap_or(note.len());
+        String::from_utf8_lossy(&note[..end]).into_owned()
+    }
+
+    /// Runs one batch and returns its time by the judge's clock, from before the runner continues to `done`.
+    /// The runner is stopped before and after.
+    ///
+    /// # Errors
+    /// How the runner ended instead.
+    pub fn batch(&mut self, order: &Order, limit: Duration) -> Result<Duration, Ending> {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        // SAFETY: the runner is stopped; the page lives as long as `self`.
+        let (go, done) = unsafe {
+            (&raw mut (*self.page()).order).write_volatile(*order);
+            (&(*self.page()).go, &(*self.page()).done.0)
+        };
+        go.store(sequence, Ordering::Release);
+        let begin = Instant::now();
+        self.child.proceed();
+        let mut spins = 0;
+        while done.load(Ordering::Acquire) != sequence {
+            std::hint::spin_loop();
+            spins += 1;
+            if spins == SPINS {
+                spins = 0;
+                if self.child.ended().is_some() {
+                    return Err(self.ending());
+                }
+                if begin.elapsed() > limit {
+                    return Err(Ending::TimedOut(limit));
+                }
+            }
+        }
+        let time = begin.elapsed();
+        if self.child.stop() { Ok(time) } else { Err(self.ending()) }
+    }
+
+    fn ending(&mut self) -> Ending {
+        let Some(status) = self.child.wait(Duration::from_secs(1)) else { return Ending::TimedOut(LOAD_LIMIT) };
+        if libc::WIFSIGNALED(status) {
+            return Ending::Signalled(libc::WTERMSIG(status));
+        }
+        let code = libc::WEXITSTATUS(status);
+        if self.state() == STATE_FAULT {
+            // SAFETY: the page lives as long as `self`.
+            let (address, bases) = unsafe { ((*self.page()).fault, (*self.page()).bases) };
+            let (place, rule) = self.locate(address, &bases);
+            return Ending::Fault(code - 128, place, rule);
+        }
+        Ending::Exited(code)
+    }
+
+    /// Says where a fault's address lies. Only a classification hangs on it, so the runner's word will do.
+    fn locate(&self, address: u64, bases: &[u64; MAX_ARGUMENTS]) -> (String, Option<Rule>) {
+        const GUARD: u64 = 64 << 10;
+        for (i, (argument, base)) in self.arguments.iter().zip(bases).enumerate() {
+            let end = base + argument.memory.len() as u64;
+            if *base == 0 || address + GUARD < *base || address >= end + GUARD {
+                continue;
+            }
+            if (*base..end).contains(&address) && !argument.writable {
+                return (format!("it wrote to argument {i}, which is an input"), Some(Rule::WroteInput));
+            }
+            let side = if address < *base { "before" } else { "after" };
+            return (format!("it touched memory {side} argument {i}"), Some(Rule::OutOfBounds));
+        }
+        (format!("at address {address:#x}"), None)
+    }
+}
+
+/// The seal as the kernel reports it: one task, a seccomp filter, no way to new privileges.
+fn check_seal(pid: i32) -> Result<(), Verdict> {
+    let refused = |rule, detail: String| Err(Verdict::Refused { rule, detail });
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    if tasks != 1 {
+        return refused(Rule::ExtraThread, format!("{tasks} threads after load"));
+    }
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let holds = |line: &str| status.lines().any(|have| have.split_whitespace().eq(line.split_whitespace()));
+    if !holds("Seccomp: 2") || !holds("NoNewPrivs: 1") {
+        return refused(Rule::TamperedRunner, "the seal is not in force".to_owned());
+    }
+    Ok(())
+}

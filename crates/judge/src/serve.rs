@@ -1,0 +1,59 @@
+//! The judge's process: one request a line in, answers out. Nothing else is printed.
+
+use crate::judge::{EnvError, Judge};
+use crate::message::{Request, Response};
+use crate::sandbox::Confinement;
+use crate::{export, ladder};
+use std::io::{BufRead, Write};
+
+/// Runs the role until its input ends.
+pub fn judge_main() -> ! {
+    // A judge without its app has nobody to answer.
+    // SAFETY: a plain system call.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+    }
+    let mut judge = None;
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let response = match serde_json::from_str(&line) {
+            Ok(request) => answer(&mut judge, request).unwrap_or_else(|e| Response::Error { message: e.to_string() }),
+            Err(e) => Response::Error { message: format!("not a request: {e}") },
+        };
+        say(&response);
+    }
+    std::process::exit(0)
+}
+
+fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvError> {
+    if let Request::Open { problem, unconfined, seed, map } = request {
+        let confinement = if unconfined { Confinement::Unconfined } else { Confinement::Confined };
+        let mut opening = Judge::open(&problem, confinement, seed, map.map(|map| *map))?;
+        let opened = Box::new(opening.opened()?);
+        *judge = Some(opening);
+        return Ok(Response::Opened { opened });
+    }
+    let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
+    match request {
+        Request::Open { .. } => unreachable!("answered above"),
+        Request::Judge { job } => Ok(Response::Judged { judgement: Box::new(judge.judge(&job)?) }),
+        Request::Climb { source, baselines, sustained, looks } => {
+            let climb = ladder::Climb { source, baselines, sustained, looks };
+            let certificate = ladder::climb(judge, &climb, &mut |text| say(&Response::Progress { text: text.into() }))?;
+            Ok(Response::Climbed { certificate: Box::new(certificate) })
+        }
+        Request::Export { source, library, header } => {
+            Ok(Response::Exported { digest: export::export(judge, &source, &library, &header)? })
+        }
+    }
+}
+
+/// Writes one line. A pipe that nobody reads ends the judge.
+fn say(response: &Response) {
+    let mut out = std::io::stdout().lock();
+    let line = serde_json::to_string(response).expect("responses are plain data");
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}

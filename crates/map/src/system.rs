@@ -1,0 +1,170 @@
+//! What the operating system says about the machine. Claims, not measurements: a VM lies about its last level.
+
+/// Sizes that the system claims for one core's caches, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claims {
+    pub(crate) l1: Option<usize>,
+    pub(crate) l2: Option<usize>,
+    pub(crate) last: Option<usize>,
+}
+
+pub(crate) use platform::{available_memory, cache_claims, cpu_name};
+
+/// Release of the kernel.
+#[cfg(unix)]
+pub(crate) fn kernel_release() -> String {
+    // SAFETY: uname fills the structure with terminated strings.
+    unsafe {
+        let mut name: libc::utsname = std::mem::zeroed();
+        if libc::uname(&raw mut name) != 0 {
+            return String::from("unknown");
+        }
+        std::ffi::CStr::from_ptr(name.release.as_ptr()).to_string_lossy().into_owned()
+    }
+}
+
+/// Release of the kernel.
+#[cfg(not(unix))]
+pub(crate) fn kernel_release() -> String {
+    String::from("unknown")
+}
+
+/// `48K`, `300M`, `4096` in bytes.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the other systems answer in bytes"))]
+fn bytes_of(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    Some(digits.parse::<usize>().ok()?.checked_mul(unit)?).filter(|&bytes| bytes > 0)
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use super::{Claims, bytes_of};
+    use std::fs::read_to_string;
+
+    /// The processor as the system names it.
+    pub(crate) fn cpu_name() -> String {
+        let info = read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |name: &str| {
+            let line = info.lines().find(|line| line.starts_with(name))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        // Arm has no name, but an implementer and a part.
+        let arm = || Some(format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?));
+        field("model name").or_else(arm).unwrap_or_else(|| String::from("unknown"))
+    }
+
+    /// The first core's caches.
+    pub(crate) fn cache_claims() -> Claims {
+        let mut claims = Claims::default();
+        for index in 0..8 {
+            let read = |file: &str| {
+                read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}"))
+                    .map(|text| text.trim().to_owned())
+            };
+            let (Ok(level), Ok(kind), Ok(size)) = (read("level"), read("type"), read("size")) else { continue };
+            let slot = match (level.as_str(), kind.as_str()) {
+                ("1", "Data" | "Unified") => &mut claims.l1,
+                ("2", "Data" | "Unified") => &mut claims.l2,
+                ("3" | "4", _) => &mut claims.last,
+                _ => continue,
+            };
+            *slot = bytes_of(&size);
+        }
+        claims
+    }
+
+    /// Bytes that can be taken without swapping, the control group's limit included.
+    pub(crate) fn available_memory() -> Option<usize> {
+        let info = read_to_string("/proc/meminfo").ok()?;
+        let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        let free = line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()? << 10;
+        let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+        let limit = limits.iter().filter_map(|file| bytes_of(&read_to_string(file).ok()?)).min();
+        Some(free.min(limit.unwrap_or(usize::MAX)))
+    }
+}
+
+#[cfg(target_os = "macos")]
+mod platform {
+    use super::Claims;
+    use std::ffi::CStr;
+
+    fn ask(name: &CStr, answer: &mut [u8]) -> Option<usize> {
+        let mut bytes = answer.len();
+        // SAFETY: the length is the buffer's.
+        let failed = unsafe {
+            libc::sysctlbyname(name.as_ptr(), answer.as_mut_ptr().cast(), &raw mut bytes, std::ptr::null_mut(), 0)
+        };
+        (failed == 0).then_some(bytes)
+    }
+
+    fn number(name: &CStr) -> Option<usize> {
+        let mut answer = [0; 8];
+        ask(name, &mut answer)?;
+        Some(u64::from_le_bytes(answer) as usize).filter(|&n| n > 0)
+    }
+
+    /// The processor as the system names it.
+    pub(crate) fn cpu_name() -> String {
+        let mut answer = [0; 256];
+        let name = ask(c"machdep.cpu.brand_string", &mut answer)
+            .and_then(|_| CStr::from_bytes_until_nul(&answer).ok())
+            .map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| String::from("unknown"))
+    }
+
+    /// The fast cores' caches; the chip-wide cache is not told.
+    pub(crate) fn cache_claims() -> Claims {
+        Claims { l1: number(c"hw.perflevel0.l1dcachesize"), l2: number(c"hw.perflevel0.l2cachesize"), last: None }
+    }
+
+    /// Half of the memory: the rest is the system's and the user's.
+    pub(crate) fn available_memory() -> Option<usize> {
+        Some(number(c"hw.memsize")? / 2)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod platform {
+    use super::Claims;
+
+    /// Unknown here.
+    pub(crate) fn cpu_name() -> String {
+        String::from("unknown")
+    }
+
+    /// Unknown here.
+    pub(crate) fn cache_claims() -> Claims {
+        Claims::default()
+    }
+
+    /// Unknown here.
+    pub(crate) fn available_memory() -> Option<usize> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        let check = |text, expected| assert_eq!(bytes_of(text), expected, "{text}");
+        check("48K\n", Some(49_152));
+        check("300M", Some(300 << 20));
+        check("4096", Some(4096));
+        check("max", None);
+        check("", None);
+        check("0K", None);
+        check("K", None);
+    }
+}

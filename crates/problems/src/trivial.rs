@@ -1,0 +1,178 @@
+//! Answers that take no work, or work in too few bits: a problem whose check lets one through is refused.
+//!
+//! Must not accept a problem by default: every answer here has to be seen to fail.
+
+use crate::problem::{Dtype, Problem};
+use crate::tolerance::check_rows;
+use crate::workload::SplitMix;
+use crate::{Oracle, ProblemError, Tolerance};
+use model::Workload;
+
+/// Rows that trivial answers are tried on.
+const ROWS: usize = 16;
+
+/// Refuses the problem when zero, a constant, a copy of an input, the answer to other inputs, or the answer to inputs
+/// rounded to half precision passes `tolerance` on half of the rows or more.
+///
+/// # Errors
+/// [`ProblemError::Trivial`] with the answer that passed.
+pub fn refuse_trivial(
+    problem: &Problem,
+    oracle: &Oracle,
+    workload: &Workload,
+    tolerance: &Tolerance,
+    seed: u64,
+) -> Result<(), ProblemError> {
+    let mut coins = SplitMix(seed);
+    let sample = Sample::draw(problem, workload, coins.next(), ROWS);
+    let want = sample.want(oracle)?;
+    for (answer, got) in sample.answers(oracle, &want, coins.next())? {
+        let length = tolerance.row_length;
+        let bytes: Vec<u8> = got.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let passes = |row: usize| {
+            let want = &want[row * length..(row + 1) * length];
+            check_rows(tolerance, want, &bytes, &[row as i64]).failure.is_none()
+        };
+        let rows = sample.rows.len();
+        if 2 * (0..rows).filter(|row| passes(*row)).count() >= rows {
+            let (problem, workload) = (problem.name.clone(), workload.name.clone());
+            return Err(ProblemError::Trivial { problem, workload, answer });
+        }
+    }
+    Ok(())
+}
+
+/// Inputs under one key and some rows of the output.
+pub(crate) struct Sample<'a> {
+    problem: &'a Problem,
+    workload: &'a Workload,
+    inputs: Vec<Input>,
+    rows: Vec<i64>,
+}
+
+impl<'a> Sample<'a> {
+    /// Draws inputs and up to `rows` rows: the first, the last, and random ones.
+    pub(crate) fn draw(problem: &'a Problem, workload: &'a Workload, key: u64, rows: usize) -> Self {
+        let bytes = problem.workload_bytes(workload);
+        let inputs = problem.inputs().into_iter().map(|argument| {
+            let mut input = Input::new(argument, bytes[argument]);
+            problem.draw(argument, key, input.bytes_mut());
+            input
+        });
+        let (count, mut coins) = (problem.rows(workload), SplitMix(key));
+        let mut picked = vec![0, count as i64 - 1];
+        picked.extend((2..rows).map(|_| coins.below(count) as i64));
+        picked.sort_unstable();
+        picked.dedup();
+        Self { problem, workload, inputs: inputs.collect(), rows: picked }
+    }
+
+    fn slices(&self) -> Vec<&[u8]> {
+        self.inputs.iter().map(Input::bytes).collect()
+    }
+
+    fn elements(&self) -> usize {
+        self.rows.len() * self.problem.row_length(self.workload)
+    }
+
+    /// The float64 answer.
+    pub(crate) fn want(&self, oracle: &Oracle) -> Result<Vec<f64>, ProblemError> {
+        let mut out = vec![f64::NAN; self.elements()];
+        oracle.rows_f64(self.workload, &self.slices(), &self.rows, &mut out);
+        match out.iter().position(|x| !x.is_finite()) {
+            None => Ok(out),
+            Some(i) => Err(ProblemError::Oracle {
+                problem: self.problem.name.clone(),
+                why: format!("element {i} of its sampled rows is {} at {}", out[i], self.workload.name),
+            }),
+        }
+    }
+
+    /// The f32 answer.
+    pub(crate) fn single(&self, oracle: &Oracle) -> Vec<f32> {
+        let mut out = vec![f32::NAN; self.elements()];
+        oracle.rows_f32(self.workload, &self.slices(), &self.rows, &mut out);
+        out
+    }
+
+    /// Every answer that must fail, with its name.
+    fn answers(&self, oracle: &Oracle, want: &[f64], other: u64) -> Result<Vec<(String, Vec<f32>)>, ProblemError> {
+        let length = self.problem.row_length(self.workload);
+        let mean = |values: &[f64]| (values.iter().sum::<f64>() / values.len() as f64) as f32;
+        let mut answers = vec![
+            ("zero".to_owned(), vec![0.0; want.len()]),
+            ("one constant, the mean,".to_owned(), vec![mean(want); want.len()]),
+            (
+                "each row's own mean".to_owned(),
+                want.chunks_exact(length).flat_map(|row| vec![mean(row); length]).collect(),
+            ),
+        ];
+        for input in &self.inputs {
+            if self.problem.arguments[input.argument].dtype == Dtype::F32 {
+                let name = format!("a copy of `{}`", self.problem.arguments[input.argument].name);
+                answers.push((name, self.copy(input, length)));
+            }
+        }
+        let narrow = |values: Vec<f64>| values.into_iter().map(|x| x as f32).collect::<Vec<f32>>();
+        let elsewhere = Sample { rows: self.rows.clone(), ..Sample::draw(self.problem, self.workload, other, ROWS) };
+        answers.push(("the answer to other inputs".to_owned(), narrow(elsewhere.want(oracle)?)));
+        if let Some(rounded) = self.rounded() {
+            answers.push(("the answer to inputs rounded to 11 bits".to_owned(), narrow(rounded.want(oracle)?)));
+        }
+        Ok(answers)
+    }
+
+    /// The elements of `input` at the output's own positions, wrapped around.
+    fn copy(&self, input: &Input, length: usize) -> Vec<f32> {
+        let values = input.bytes().as_chunks::<4>().0;
+        let row = |row: &i64| *row as usize * length..(*row as usize + 1) * length;
+        let at = |i: usize| f32::from_ne_bytes(values[i % values.len()]);
+        self.rows.iter().flat_map(row).map(at).collect()
+    }
+
+    /// The same with every f32 input rounded to the 11 significant bits of f16 and TF32; none when nothing changes.
+    fn rounded(&self) -> Option<Self> {
+        const DROPPED: u32 = 13;
+        let mut changed = false;
+        let inputs = self.inputs.iter().map(|input| {
+            let mut copy = Input::new(input.argument, input.length);
+            copy.bytes_mut().copy_from_slice(input.bytes());
+            if self.problem.arguments[input.argument].dtype == Dtype::F32 {
+                for word in copy.bytes_mut().as_chunks_mut::<4>().0 {
+                    let bits = u32::from_ne_bytes(*word);
+                    let rounded = bits.wrapping_add(1 << (DROPPED - 1)) & !((1 << DROPPED) - 1);
+                    changed |= rounded != bits;
+                    *word = rounded.to_ne_bytes();
+                }
+            }
+            copy
+        });
+        let sample = Self { inputs: inputs.collect(), rows: self.rows.clone(), ..*self };
+        changed.then_some(sample)
+    }
+}
+
+/// One drawn argument, aligned for the oracle.
+struct Input {
+    argument: usize,
+    store: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Input {
+    /// Zeros until written.
+    fn new(argument: usize, length: usize) -> Self {
+        const ALIGNMENT: usize = 64;
+        let store = vec![0; length + ALIGNMENT];
+        Self { argument, start: store.as_ptr().align_offset(ALIGNMENT), store, length }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.store[self.start..self.start + self.length]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.store[self.start..self.start + self.length]
+    }
+}

@@ -1,0 +1,371 @@
+//! Floor time: what the slowest of a machine's resources needs for an op, whatever the code.
+//!
+//! Must not know how a ceiling was measured.
+
+use model::{Bytes, BytesPerSecond, Count, CountPerSecond, Flop, FlopPerSecond, Map, MemoryCeiling, Seconds, Work};
+use serde::{Deserialize, Serialize};
+
+/// Why there is no floor.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ScoreError {
+    /// The work needs a unit that the map says nothing of.
+    #[error("the map has no {ceiling} ceiling, and this work needs one: measure the map again")]
+    Missing {
+        /// `f32`, `exp`, `memory`.
+        ceiling: &'static str,
+    },
+    /// A ceiling that is zero, negative or no number.
+    #[error("the map's {ceiling} ceiling is {value}: measure the map again")]
+    Nonsense {
+        /// Which.
+        ceiling: &'static str,
+        /// Its value, in its own unit.
+        value: f64,
+    },
+    /// Work that is negative, no number, or nothing at all.
+    #[error("the work's {what} is {value}: correct the problem's [work]")]
+    Work {
+        /// `flop`, `bytes`, `exp`.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+    },
+}
+
+/// Which figure of a ceiling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// What the machine keeps up: scores.
+    Sustained,
+    /// The best that it was ever seen to do: limits.
+    Burst,
+}
+
+/// Resources that work at the same time. Terms of one resource add; resources overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resource {
+    /// The vector unit's ports: multiply-adds and exp share them.
+    Vector,
+    /// The path to the level of memory that holds the working set.
+    Memory,
+}
+
+/// One term of a floor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// `f32`, `exp`, or the level of memory.
+    pub name: String,
+    /// What it occupies.
+    pub resource: Resource,
+    /// For how long, by itself.
+    pub seconds: Seconds,
+}
+
+/// What limits an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Arithmetic.
+    Compute,
+    /// Data movement.
+    Memory,
+}
+
+/// The least time that an op's work takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// Every term that is not zero.
+    pub terms: Vec<Term>,
+    /// The floor with every term, in f32 on the vector unit: the largest sum over a resource.
+    pub seconds: Seconds,
+    /// Which resource that is.
+    pub bound: Bound,
+    /// The FLOP alone, on the matrix unit, at f32's tolerance: three bf16 products each ([`SPLIT_PRODUCTS`]). Absent
+    /// when the map has no such unit or the op has no FLOP. Below `seconds` where that unit is faster.
+    pub matrix_alone: Option<Seconds>,
+    /// FLOP per byte of the op: where it stands on a roofline.
+    pub intensity: f64,
+}
+
+/// bf16 products that stand for one f32 product: high x high, high x low, low x high. Held against the tolerances of
+/// the shipped problems, an answer made so passes with half to spare (problems/README.md).
+pub const SPLIT_PRODUCTS: f64 = 3.0;
+
+/// A burst can be a little above the best window that the map saw.
+const ALLOWANCE: f64 = 0.05;
+
+/// The floor of `work` on the machine of `map`, at its sustained figures.
+///
+/// # Errors
+/// When the map lacks a ceiling that the work needs, or a figure makes no sense.
+pub fn floor(work: &Work, map: &Map) -> Result<Floor, ScoreError> {
+    let rates = Rates::of(work, map, Figure::Sustained)?;
+    let terms = rates.terms(work);
+    let sum = |resource: Resource| terms.iter().filter(|term| term.resource == resource).map(|term| term.seconds).sum();
+    let (vector, memory): (Seconds, Seconds) = (sum(Resource::Vector), sum(Resource::Memory));
+    let bound = if vector > memory { Bound::Compute } else { Bound::Memory };
+    Ok(Floor {
+        seconds: vector.max(memory),
+        bound,
+        matrix_alone: rates.split(work),
+        intensity: work.flop.0 / work.bytes.0,
+        terms,
+    })
+}
+
+/// The share of what the machine could do that an op taking `time` reaches; none for a time that is not positive.
+pub fn fraction(floor: &Floor, time: Seconds) -> Option<f64> {
+    (time.0 > 0.0 && time.0.is_finite()).then(|| floor.seconds / time)
+}
+
+/// A call faster than this is quarantined: faster than the fastest unit that could meet an f32 tolerance.
+///
+/// Burst figures, 5 % off, and the fastest of two ways: all in f32 on the vector unit; or, where there is a matrix unit,
+/// the FLOP in split bf16 on it ([`SPLIT_PRODUCTS`]) while the vector unit does the exp. Either way memory has to
+/// deliver. An algorithm that needs fewer FLOP than the problem counts (Strassen's) would be quarantined as well, which
+/// is what a deeper check is for.
+///
+/// # Errors
+/// As [`floor`].
+pub fn quarantine_limit(work: &Work, map: &Map) -> Result<Seconds, ScoreError> {
+    let rates = Rates::of(work, map, Figure::Burst)?;
+    let of =
+        |name: &str| rates.terms(work).iter().find(|term| term.name == name).map_or(Seconds(0.0), |term| term.seconds);
+    let memory: Seconds = rates.terms(work).iter().filter(|t| t.resource == Resource::Memory).map(|t| t.seconds).sum();
+    let vector = (of("f32") + of("exp")).max(memory);
+    let fastest = match rates.split(work) {
+        Some(matrix) if matrix.max(of("exp")).max(memory) < vector => matrix.max(of("exp")).max(memory),
+        _ => vector,
+    };
+    Ok(fastest * (1.0 - ALLOWANCE))
+}
+
+/// The rates that some work needs, each positive and finite.
+struct Rates {
+    f32: Option<FlopPerSecond>,
+    exp: Option<CountPerSecond>,
+    matrix: Option<FlopPerSecond>,
+    memory: (String, BytesPerSecond),
+}
+
+impl Rates {
+    fn of(work: &Work, map: &Map, figure: Figure) -> Result<Self, ScoreError> {
+        let Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp) } = *work;
+        for (what, value) in [("flop", flop), ("bytes", bytes), ("exp", exp)] {
+            if !(value >= 0.0 && value.is_finite()) || (what == "bytes" && value == 0.0) {
+                return Err(ScoreError::Work { what, value });
+            }
+        }
+        let unit = |name: &str| {
+            map.compute(name).map(|ceiling| match figure {
+                Figure::Sustained => ceiling.sustained.0,
+                Figure::Burst => ceiling.burst.0,
+            })
+        };
+        let f32 = if flop > 0.0 { Some(positive("f32", unit("f32"))?) } else { None };
+        let matrix = match unit("bf16-matrix") {
+            Some(rate) if flop > 0.0 => Some(positive("bf16-matrix", Some(rate))?),
+            _ => None,
+        };
+        // The map has one figure for exp. A burst lifts it as it lifts the multiply-adds: both follow the clock.
+        let lift = map.compute("f32").filter(|_| figure == Figure::Burst).map_or(1.0, |c| c.burst / c.sustained);
+        let lift = if lift.is_finite() { lift.max(1.0) } else { 1.0 };
+        let exp = if exp > 0.0 { Some(positive("exp", map.exp.map(|rate| rate.0))? * lift) } else { None };
+        Ok(Self {
+            f32: f32.map(FlopPerSecond),
+            exp: exp.map(CountPerSecond),
+            matrix: matrix.map(FlopPerSecond),
+            memory: memory(map, Bytes(bytes), figure)?,
+        })
+    }
+
+    fn terms(&self, work: &Work) -> Vec<Term> {
+        let vector = |name: &str, seconds| Term { name: name.to_owned(), resource: Resource::Vector, seconds };
+        let f32 = self.f32.map(|rate| vector("f32", work.flop / rate));
+        let exp = self.exp.map(|rate| vector("exp", work.exp / rate));
+        let (level, rate) = &self.memory;
+        let memory = Term { name: level.clone(), resource: Resource::Memory, seconds: work.bytes / *rate };
+        f32.into_iter().chain(exp).chain([memory]).collect()
+    }
+
+    fn split(&self, work: &Work) -> Option<Seconds> {
+        self.matrix.map(|rate| work.flop * SPLIT_PRODUCTS / rate)
+    }
+}
+
+fn positive(ceiling: &'static str, value: Option<f64>) -> Result<f64, ScoreError> {
+    match value {
+        None => Err(ScoreError::Missing { ceiling }),
+        Some(value) if value > 0.0 && value.is_finite() => Ok(value),
+        Some(value) => Err(ScoreError::Nonsense { ceiling, value }),
+    }
+}
+
+/// A probe's working set sits well inside its level: sizes up to twice the probe's still count as the level's.
+const LEVEL_REACH: f64 = 2.0;
+
+/// The first level that holds `bytes`, or the last there is, and the fastest that any kernel moves data there: a floor
+/// takes the fastest, since a reader may beat a copier.
+fn memory(map: &Map, bytes: Bytes, figure: Figure) -> Result<(String, BytesPerSecond), ScoreError> {
+    let mut ceilings: Vec<&MemoryCeiling> = map.memory.iter().collect();
+    ceilings.sort_by(|a, b| a.working_set.0.total_cmp(&b.working_set.0));
+    let holds = |ceiling: &&&MemoryCeiling| ceiling.working_set.0 * LEVEL_REACH >= bytes.0;
+    let missing = ScoreError::Missing { ceiling: "memory" };
+    let level = &ceilings.iter().find(holds).or(ceilings.last()).ok_or(missing)?.level;
+    let rates = ceilings.iter().filter(|ceiling| ceiling.level == *level).map(|ceiling| match figure {
+        Figure::Sustained => ceiling.sustained.0,
+        Figure::Burst => ceiling.best.0,
+    });
+    let rates = rates.map(|rate| positive("memory", Some(rate))).collect::<Result<Vec<f64>, _>>()?;
+    Ok((level.clone(), BytesPerSecond(rates.into_iter().fold(0.0, f64::max))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ComputeCeiling, Fingerprint, Interval};
+
+    fn compute(name: &str, sustained: f64, burst: f64) -> ComputeCeiling {
+        ComputeCeiling {
+            name: name.into(),
+            isa: "test".into(),
+            burst: FlopPerSecond(burst),
+            sustained: FlopPerSecond(sustained),
+            spread: Interval { low: sustained, high: sustained },
+            method: String::new(),
+        }
+    }
+
+    fn moves(level: &str, kernel: &str, working_set: f64, sustained: f64, best: f64) -> MemoryCeiling {
+        MemoryCeiling {
+            level: level.into(),
+            kernel: kernel.into(),
+            working_set: Bytes(working_set),
+            best: BytesPerSecond(best),
+            sustained: BytesPerSecond(sustained),
+            spread: Interval { low: sustained, high: sustained },
+            method: String::new(),
+        }
+    }
+
+    /// 100 GFLOP/s, bursts of 125; 1e9 exp/s; 10 GB/s from DRAM, 100 from L2.
+    fn map() -> Map {
+        Map {
+            fingerprint: Fingerprint {
+                cpu: String::new(),
+                cores: 1,
+                features: Vec::new(),
+                kernel: String::new(),
+                platform: String::new(),
+                probes: 1,
+            },
+            clock_resolution: Seconds(1e-9),
+            clock_overhead: Seconds(1e-8),
+            core_clock: None,
+            compute: vec![compute("f32", 1e11, 1.25e11)],
+            exp: Some(CountPerSecond(1e9)),
+            memory: vec![
+                moves("DRAM", "read", 1e9, 1e10, 1.2e10),
+                moves("DRAM", "copy", 1e9, 8e9, 9e9),
+                moves("L2", "read", 1e6, 1e11, 1.1e11),
+            ],
+            latency: Vec::new(),
+            noise: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    fn work(flop: f64, bytes: f64, exp: f64) -> Work {
+        Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp) }
+    }
+
+    #[test]
+    fn floors_by_hand() {
+        let check = |work: Work, seconds: f64, bound: Bound, names: &[&str]| {
+            let floor = floor(&work, &map()).unwrap();
+            assert!((floor.seconds.0 / seconds - 1.0).abs() < 1e-12, "{work:?}: {}", floor.seconds.0);
+            assert_eq!(floor.bound, bound, "{work:?}");
+            assert_eq!(floor.terms.iter().map(|term| term.name.as_str()).collect::<Vec<_>>(), names);
+        };
+        // 1e9 FLOP take 10 ms and 1e6 exp 1 ms on the same ports; 1e6 bytes from L2 take 10 us.
+        check(work(1e9, 1e6, 1e6), 0.011, Bound::Compute, &["f32", "exp", "L2"]);
+        // 1e8 bytes from DRAM at 10 GB/s, the faster of read and copy: 10 ms, against 1 ms of arithmetic.
+        check(work(1e8, 1e8, 0.0), 0.01, Bound::Memory, &["f32", "DRAM"]);
+        check(work(0.0, 1e8, 0.0), 0.01, Bound::Memory, &["DRAM"]);
+        // Twice the probe's working set is still L2; more is not. More than any level is the last one.
+        check(work(0.0, 2e6, 0.0), 2e-5, Bound::Memory, &["L2"]);
+        check(work(0.0, 2.1e6, 0.0), 2.1e-4, Bound::Memory, &["DRAM"]);
+        check(work(0.0, 1e11, 0.0), 10.0, Bound::Memory, &["DRAM"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_never_zero() {
+        let check = |change: fn(&mut Map), work: Work, expected: ScoreError| {
+            let mut map = map();
+            change(&mut map);
+            assert_eq!(floor(&work, &map), Err(expected.clone()));
+            assert_eq!(quarantine_limit(&work, &map), Err(expected));
+        };
+        let all = work(1e9, 1e6, 1e6);
+        check(|map| map.compute.clear(), all, ScoreError::Missing { ceiling: "f32" });
+        check(|map| map.exp = None, all, ScoreError::Missing { ceiling: "exp" });
+        check(|map| map.memory.clear(), all, ScoreError::Missing { ceiling: "memory" });
+        check(
+            |map| map.compute[0] = compute("f32", 0.0, 0.0),
+            work(1e9, 1e6, 0.0),
+            ScoreError::Nonsense { ceiling: "f32", value: 0.0 },
+        );
+        check(
+            |map| map.exp = Some(CountPerSecond(-1.0)),
+            work(0.0, 1e6, 1.0),
+            ScoreError::Nonsense { ceiling: "exp", value: -1.0 },
+        );
+        check(|_| (), work(-1.0, 1e6, 0.0), ScoreError::Work { what: "flop", value: -1.0 });
+        check(|_| (), work(1.0, 0.0, 0.0), ScoreError::Work { what: "bytes", value: 0.0 });
+        // What the work doesn't need may be missing.
+        let mut bare = map();
+        (bare.compute, bare.exp) = (Vec::new(), None);
+        assert_eq!(floor(&work(0.0, 1e8, 0.0), &bare).unwrap().seconds, Seconds(0.01));
+    }
+
+    #[test]
+    fn limits_by_hand() {
+        let check = |matrix: Option<f64>, work: Work, seconds: f64| {
+            let mut map = map();
+            map.compute.extend(matrix.map(|burst| compute("bf16-matrix", burst / 2.0, burst)));
+            let limit = quarantine_limit(&work, &map).unwrap();
+            assert!((limit.0 / seconds - 1.0).abs() < 1e-12, "{matrix:?}: {}", limit.0);
+        };
+        // 1e9 FLOP at 125 GFLOP/s: 8 ms, and 1e6 exp at 1.25e9/s: 0.8 ms; 5 % off.
+        check(None, work(1e9, 1e6, 1e6), 8.8e-3 * 0.95);
+        // 3e9 at 1 TFLOP/s on the matrix unit: 3 ms, exp beside it.
+        check(Some(1e12), work(1e9, 1e6, 1e6), 3e-3 * 0.95);
+        // With 5e6 exp the vector unit has 4 ms beside the matrix unit's 3.
+        check(Some(1e12), work(1e9, 1e6, 5e6), 4e-3 * 0.95);
+        // A slow matrix unit changes nothing.
+        check(Some(1e11), work(1e9, 1e6, 1e6), 8.8e-3 * 0.95);
+        // Memory at its best, 12 GB/s, whatever the unit.
+        check(Some(1e12), work(1e6, 1.2e8, 0.0), 0.01 * 0.95);
+    }
+
+    #[test]
+    fn the_matrix_unit_alone() {
+        assert_eq!(floor(&work(1e9, 1e6, 1e6), &map()).unwrap().matrix_alone, None);
+        let mut map = map();
+        map.compute.push(compute("bf16-matrix", 1e12, 2e12));
+        let split = floor(&work(1e9, 1e6, 1e6), &map).unwrap();
+        assert_eq!(split.matrix_alone, Some(Seconds(3e-3)));
+        assert_eq!(split.seconds, floor(&work(1e9, 1e6, 1e6), &self::map()).unwrap().seconds);
+        assert_eq!(floor(&work(0.0, 1e6, 0.0), &map).unwrap().matrix_alone, None);
+    }
+
+    #[test]
+    fn fractions() {
+        let floor = floor(&work(0.0, 1e8, 0.0), &map()).unwrap();
+        assert_eq!(fraction(&floor, Seconds(0.04)), Some(0.25));
+        assert_eq!(fraction(&floor, Seconds(0.0)), None);
+        assert_eq!(fraction(&floor, Seconds(f64::NAN)), None);
+    }
+}

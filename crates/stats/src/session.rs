@@ -1,0 +1,249 @@
+//! The state machine that drives a comparison: y in, "go on" or a summary out. It flips no coin and reads no clock.
+
+use crate::anytime::Anytime;
+use crate::clip::Clip;
+use crate::estimate::{anytime_interval, hodges_lehmann, interval};
+use crate::sign_flip::sign_flip_p;
+use crate::verdict::{Decision, Estimate};
+use serde::{Deserialize, Serialize};
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Looks after every unit and stops as soon as the question is answered.
+    Anytime,
+    /// Looks once, after `max_units`.
+    Fixed,
+}
+
+/// What the comparison is for: where an anytime session may stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Is there a difference? Stops when 0 is excluded, or the interval lies inside the margin.
+    #[default]
+    Difference,
+    /// Is B worse by more than the margin? Stops when the interval lies wholly on one side of +margin.
+    Gate,
+}
+
+/// A comparison's design, fixed before its first unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Error rate.
+    pub alpha: f64,
+    /// Differences of ln time inside +-margin do not matter.
+    pub margin: f64,
+    /// From a burn-in that is not counted.
+    pub clip: Clip,
+    /// Units at which the anytime test should be most powerful.
+    pub n_opt: f64,
+    /// An anytime session does not stop before.
+    pub min_units: usize,
+    /// Stops here at the latest; the n of a fixed session.
+    pub max_units: usize,
+    /// When to stop.
+    pub rule: Rule,
+    /// What for.
+    pub question: Question,
+    /// Seed of the sign-flip test's random signs.
+    pub seed: u64,
+}
+
+impl Design {
+    /// An anytime comparison about a difference.
+    pub fn anytime(alpha: f64, margin: f64, clip: Clip, max_units: usize) -> Self {
+        Self {
+            alpha,
+            margin,
+            clip,
+            // Fewer cannot decide at 1 %: 13 full units are the least.
+            n_opt: 13.0,
+            min_units: 1,
+            max_units,
+            rule: Rule::Anytime,
+            question: Question::Difference,
+            seed: 0,
+        }
+    }
+
+    /// A comparison of exactly `n` units.
+    pub fn fixed(alpha: f64, margin: f64, clip: Clip, n: usize) -> Self {
+        Self { rule: Rule::Fixed, min_units: n, ..Self::anytime(alpha, margin, clip, n) }
+    }
+
+    fn test(&self) -> Anytime {
+        Anytime::new(self.clip.at, self.n_opt * self.clip.mean_square, self.alpha)
+    }
+}
+
+/// What a comparison found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// B against A.
+    pub decision: Decision,
+    /// Of ln(t_B / t_A).
+    pub estimate: Estimate,
+    /// The anytime test's e-value against "no difference".
+    pub e: Option<f64>,
+    /// The fixed test's p.
+    pub p: Option<f64>,
+    /// Units counted.
+    pub n: usize,
+}
+
+/// Whether more units are wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// Measure one more.
+    Continue,
+    /// Stop here.
+    Stop(Summary),
+}
+
+/// A running comparison.
+#[derive(Clone, Debug)]
+pub struct Session {
+    design: Design,
+    ys: Vec<f64>,
+    /// Tests of y - theta at theta = 0, +margin, -margin.
+    zero: Anytime,
+    above: Anytime,
+    below: Anytime,
+}
+
+impl Session {
+    /// Begins; nothing is counted yet.
+    pub fn new(design: Design) -> Self {
+        let test = design.test();
+        Self { design, ys: Vec::new(), zero: test.clone(), above: test.clone(), below: test }
+    }
+
+    /// Counts one unit. Units beyond a stop are counted too: the caller may go on.
+    pub fn push(&mut self, y: f64) -> Progress {
+        assert!(y.is_finite(), "y is {y}: a unit without two positive times must not be counted");
+        self.ys.push(y);
+        self.zero.push(y);
+        self.above.push(y - self.design.margin);
+        self.below.push(y + self.design.margin);
+        if self.stops() { Progress::Stop(self.summary()) } else { Progress::Continue }
+    }
+
+    fn stops(&self) -> bool {
+        let n = self.ys.len();
+        let answered = || match self.design.question {
+            Question::Difference => self.zero.rejects() || self.inside_margin(),
+            Question::Gate => self.above.rejects(),
+        };
+        n >= self.design.max_units || (self.design.rule == Rule::Anytime && n >= self.design.min_units && answered())
+    }
+
+    /// Whether both ends of the margin are rejected from within.
+    fn inside_margin(&self) -> bool {
+        self.above.rejects() && self.above.sum() < 0.0 && self.below.rejects() && self.below.sum() > 0.0
+    }
+
+    /// What the units so far say. For a fixed session before its last unit: a preview that must not be acted on.
+    pub fn summary(&self) -> Summary {
+        let Design { alpha, margin, clip, n_opt, seed, .. } = self.design;
+        let (interval, e, p) = match self.design.rule {
+            Rule::Anytime => {
+                let landmarks = [0.0, margin, -margin];
+                (anytime_interval(&self.ys, clip, n_opt, alpha, &landmarks), Some(self.zero.e()), None)
+            }
+            Rule::Fixed => (interval(&self.ys, clip.at, alpha), None, Some(sign_flip_p(&self.ys, clip.at, seed))),
+        };
+        let value = hodges_lehmann(&self.ys).clamp(interval.low, interval.high);
+        Summary {
+            decision: Decision::of(interval, margin),
+            estimate: Estimate { value, low: interval.low, high: interval.high },
+            e,
+            p,
+            n: self.ys.len(),
+        }
+    }
+
+    /// The y counted so far.
+    pub fn units(&self) -> &[f64] {
+        &self.ys
+    }
+
+    /// The design.
+    pub fn design(&self) -> &Design {
+        &self.design
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::normal_quantile;
+    use crate::splitmix::SplitMix;
+
+    const CLIP: Clip = Clip { at: 0.03, mean_square: 1e-4 };
+
+    fn drive(design: Design, shift: f64, sigma: f64) -> Summary {
+        let mut random = SplitMix::new(11);
+        let mut session = Session::new(design);
+        loop {
+            let y = shift + sigma * normal_quantile(random.unit().max(1e-12));
+            if let Progress::Stop(summary) = session.push(y) {
+                assert_eq!(summary, session.summary());
+                return summary;
+            }
+        }
+    }
+
+    #[test]
+    fn each_decision_at_its_time() {
+        let anytime = Design::anytime(0.01, 0.005, CLIP, 3000);
+        let check = |design: Design, shift: f64, decision: Decision, n: std::ops::Range<usize>| {
+            let found = drive(design, shift, 0.01);
+            assert_eq!(found.decision, decision, "{shift}: {found:?}");
+            assert!(n.contains(&found.n), "{shift}: {found:?}");
+        };
+        check(anytime, 0.03, Decision::Worse, 13..25);
+        check(anytime, -0.03, Decision::Better, 13..25);
+        check(anytime, 0.0, Decision::Equivalent, 40..400);
+        check(Design { max_units: 20, ..anytime }, 0.0, Decision::Undecided, 20..21);
+        check(Design { min_units: 60, ..anytime }, 0.03, Decision::Worse, 60..61);
+        let fixed = Design::fixed(0.01, 0.005, CLIP, 40);
+        check(fixed, 0.03, Decision::Worse, 40..41);
+        check(fixed, -0.03, Decision::Better, 40..41);
+        check(Design::fixed(0.01, 0.005, CLIP, 12), 0.0, Decision::Undecided, 12..13);
+        check(Design::fixed(0.01, 0.01, CLIP, 100), 0.0, Decision::Equivalent, 100..101);
+    }
+
+    #[test]
+    fn a_gate_goes_on_until_the_margin_is_answered() {
+        let gate = Design { question: Question::Gate, ..Design::anytime(0.01, 0.005, CLIP, 5000) };
+        let worse = drive(gate, 0.012, 0.01);
+        assert!(worse.estimate.low > 0.005, "{worse:?}");
+        let harmless = drive(gate, 0.0, 0.01);
+        assert!(harmless.estimate.high < 0.005, "{harmless:?}");
+        let difference = drive(Design { question: Question::Difference, ..gate }, 0.012, 0.01);
+        assert!(difference.n < worse.n && difference.estimate.low > 0.0, "{difference:?} {worse:?}");
+    }
+
+    #[test]
+    fn only_its_own_test_reports() {
+        let anytime = drive(Design::anytime(0.01, 0.005, CLIP, 50), 0.03, 0.01);
+        assert!(anytime.e.unwrap() >= 100.0 && anytime.p.is_none());
+        let fixed = drive(Design::fixed(0.01, 0.005, CLIP, 12), 0.03, 0.01);
+        assert!(fixed.p.unwrap() <= 0.01 && fixed.e.is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "two positive times")]
+    fn a_unit_without_time_is_a_bug() {
+        Session::new(Design::anytime(0.01, 0.0, CLIP, 5)).push(f64::INFINITY);
+    }
+
+    #[test]
+    fn zero_margin_is_never_equivalent() {
+        let found = drive(Design::anytime(0.01, 0.0, CLIP, 300), 0.0, 0.01);
+        assert!(matches!(found.decision, Decision::Undecided), "{found:?}");
+        assert_eq!(found.n, 300);
+    }
+}

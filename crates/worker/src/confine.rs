@@ -1,0 +1,177 @@
+//! The sandbox's inner half: what a role does to itself before it touches anything of a candidate's.
+//!
+//! The outer half (namespaces, descriptors, limits on wall time) is the judge's. Nothing here falls back: a step
+//! that fails is an error that names the step.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
+};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where compilers, headers and libraries live.
+const SYSTEM: [&str; 9] = [
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/opt",
+    "/nix/store",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+];
+/// The user that a root-started role becomes.
+const NOBODY: u32 = 65_534;
+
+/// A step of the sandbox that this machine refuses, by name.
+#[derive(Debug)]
+pub struct Missing(pub String);
+
+fn missing(step: &str, why: impl std::fmt::Display) -> Missing {
+    Missing(format!("{step}: {why}"))
+}
+
+fn last(step: &str) -> Missing {
+    missing(step, std::io::Error::last_os_error())
+}
+
+/// One resource limit, soft and hard.
+pub fn limit(resource: libc::__rlimit_resource_t, value: u64) -> Result<(), Missing> {
+    let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+    // SAFETY: a plain system call on a local struct.
+    if unsafe { libc::setrlimit(resource, &raw const limit) } == 0 { Ok(()) } else { Err(last("rlimit")) }
+}
+
+/// Gives up root, then any way back to it, then ties this process's life to its parent's.
+///
+/// The order matters: changing the user clears the parent-death signal.
+pub fn drop_privileges() -> Result<(), Missing> {
+    // SAFETY: plain system calls.
+    unsafe {
+        if libc::geteuid() == 0
+            && (libc::setgroups(0, std::ptr::null()) != 0
+                || libc::setresgid(NOBODY, NOBODY, NOBODY) != 0
+                || libc::setresuid(NOBODY, NOBODY, NOBODY) != 0)
+        {
+            return Err(last("setresuid"));
+        }
+        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
+            return Err(last("no_new_privs"));
+        }
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) != 0 {
+            return Err(last("parent-death signal"));
+        }
+    }
+    Ok(())
+}
+
+/// Closes every descriptor from `first` on.
+pub fn close_from(first: u32) {
+    // SAFETY: nothing of ours lives in a descriptor from `first` on.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
+}
+
+/// Landlock: read and execute the system's files, write beneath `writable` alone, no network.
+pub fn files(writable: Option<&Path>) -> Result<(), Missing> {
+    // ABI 3 (Linux 6.2) is the least that stops truncation; anything newer is taken where it exists.
+    let build = || -> Result<_, landlock::RulesetError> {
+        let abi = ABI::V6;
+        let mut rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(ABI::V3))?
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(abi))?
+            .handle_access(AccessNet::from_all(abi))?
+            .scope(Scope::from_all(abi))?
+            .create()?
+            .add_rules(path_beneath_rules(
+                SYSTEM.iter().filter(|path| Path::new(path).exists()),
+                AccessFs::from_read(abi),
+            ))?
+            .add_rules(path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile))?;
+        if let Some(folder) = writable {
+            rules = rules.add_rules(path_beneath_rules([folder], AccessFs::from_all(abi)))?;
+        }
+        rules.restrict_self()
+    };
+    let status = build().map_err(|e| missing("landlock", e))?;
+    if status.ruleset == RulesetStatus::NotEnforced {
+        return Err(missing("landlock", "not enforced by this kernel"));
+    }
+    Ok(())
+}
+
+fn arch() -> Result<TargetArch, Missing> {
+    std::env::consts::ARCH.try_into().map_err(|e| missing("seccomp", format!("{e:?}")))
+}
+
+fn install(calls: &[i64], listed: SeccompAction, unlisted: SeccompAction) -> Result<(), Missing> {
+    let rules: BTreeMap<i64, Vec<_>> = calls.iter().map(|call| (*call, Vec::new())).collect();
+    let filter = SeccompFilter::new(rules, unlisted, listed, arch()?).map_err(|e| missing("seccomp", e))?;
+    let program: BpfProgram = filter.try_into().map_err(|e: seccompiler::BackendError| missing("seccomp", e))?;
+    seccompiler::apply_filter_all_threads(&program).map_err(|e| missing("seccomp", e))
+}
+
+/// For the builder: the calls that no compiler makes answer EPERM.
+pub fn forbid_for_builder() -> Result<(), Missing> {
+    let calls = [
+        libc::SYS_socket,
+        libc::SYS_connect,
+        libc::SYS_ptrace,
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_io_uring_setup,
+        libc::SYS_keyctl,
+        libc::SYS_add_key,
+        libc::SYS_userfaultfd,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_setpriority,
+        libc::SYS_memfd_create,
+    ];
+    install(&calls, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow)
+}
+
+/// For the runner while it loads: the calls that the dynamic loader and the seal need; the rest answer EPERM.
+pub fn loader_only() -> Result<(), Missing> {
+    let mut calls = vec![
+        libc::SYS_read,
+        libc::SYS_pread64,
+        libc::SYS_openat,
+        libc::SYS_close,
+        libc::SYS_fstat,
+        libc::SYS_newfstatat,
+        libc::SYS_mmap,
+        libc::SYS_mprotect,
+        libc::SYS_munmap,
+        libc::SYS_brk,
+        libc::SYS_futex,
+        libc::SYS_readlinkat,
+        libc::SYS_getcwd,
+        libc::SYS_prctl,
+        libc::SYS_seccomp,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_sigaltstack,
+        libc::SYS_exit_group,
+    ];
+    #[cfg(target_arch = "x86_64")]
+    calls.extend([libc::SYS_access, libc::SYS_readlink, libc::SYS_arch_prctl, libc::SYS_stat, libc::SYS_open]);
+    install(&calls, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))
+}
+
+/// The seal: from here on the process can only compute, or end.
+pub fn seal() -> Result<(), Missing> {
+    install(&[libc::SYS_exit_group], SeccompAction::Allow, SeccompAction::KillProcess)
+}

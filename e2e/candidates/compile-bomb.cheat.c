@@ -1,0 +1,30 @@
+/* A few macros that expand to ten thousand million statements. */
+#include <math.h>
+
+#define A(x) x x x x x x x x x x
+#define B(x) A(x) A(x) A(x) A(x) A(x) A(x) A(x) A(x) A(x) A(x)
+#define C(x) B(x) B(x) B(x) B(x) B(x) B(x) B(x) B(x) B(x) B(x)
+#define D(x) C(x) C(x) C(x) C(x) C(x) C(x) C(x) C(x) C(x) C(x)
+#define E(x) D(x) D(x) D(x) D(x) D(x) D(x) D(x) D(x) D(x) D(x)
+#define F(x) E(x) E(x) E(x) E(x) E(x) E(x) E(x) E(x) E(x) E(x)
+#define G(x) F(x) F(x) F(x) F(x) F(x) F(x) F(x) F(x) F(x) F(x)
+#define H(x) G(x) G(x) G(x) G(x) G(x) G(x) G(x) G(x) G(x) G(x)
+#define I(x) H(x) H(x) H(x) H(x) H(x) H(x) H(x) H(x) H(x) H(x)
+#define J(x) I(x) I(x) I(x) I(x) I(x) I(x) I(x) I(x) I(x) I(x)
+
+static volatile int bomb;
+
+static void one_row(const float *x, const float *gate, const float *weight, float *out) {
+    float parts[16] = {0};
+    for (int c = 0; c < COLS; c += 16)
+        for (int j = 0; j < 16; j++) parts[j] += x[c + j] * x[c + j];
+    float sum = 0;
+    for (int j = 0; j < 16; j++) sum += parts[j];
+    float inverse = 1.0f / sqrtf(sum / COLS + 1e-6f);
+    for (int c = 0; c < COLS; c++) out[c] = gate[c] / (1.0f + expf(-gate[c])) * (x[c] * inverse * weight[c]);
+}
+
+void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) one_row(x + r * COLS, gate + r * COLS, weight, out + r * COLS);
+    J(bomb++;)
+}

@@ -1,0 +1,10 @@
+//! One binary for all end-to-end tests: linked once, and one table of cheats to walk.
+//!
+//! These tests measure, so each must have the machine for itself: `rig::alone` sees to it under `cargo test`,
+//! `.config/nextest.toml` under nextest.
+
+mod cli;
+mod page;
+mod rig;
+mod run;
+mod zoo;

@@ -1,0 +1,194 @@
+//! The table: problem, cheat, what it tries, what may become of it. The rule that is meant to catch it comes first.
+
+use super::Caught::{self, Failed, Gainless, Refused};
+use model::{Rule, Stage};
+
+/// One cheat and its twin.
+pub struct Row {
+    /// The problem whose function it claims to compute.
+    pub problem: &'static str,
+    /// Stem of both files.
+    pub name: &'static str,
+    /// What the cheat tries.
+    pub does: &'static str,
+    /// What may become of it.
+    pub caught: &'static [Caught],
+    /// Further arguments of `rooflab judge`, for both.
+    pub arguments: &'static [&'static str],
+}
+
+const fn norm(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
+    Row { problem: "rms-norm-silu", name, does, caught, arguments: &[] }
+}
+
+/// At length 128 alone: longer ones take seconds in naive code, and show nothing more.
+const fn attention(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
+    Row { problem: "attention-prefill", name, does, caught, arguments: &["--workloads", "len=128"] }
+}
+
+const fn matmul(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
+    Row { problem: "matmul-small-m", name, does, caught, arguments: &[] }
+}
+
+/// The zoo.
+pub const ROWS: &[Row] = &[
+    // outputs
+    norm("no-op", "an earlier answer is still in the buffer", &[Refused(Rule::UnwrittenOutput)]),
+    norm("half-output", "writes half and hopes for a sampled check", &[Refused(Rule::UnwrittenOutput)]),
+    norm("nan-output", "defeats comparisons with NaN", &[Failed(Stage::Invalid)]),
+    norm("zero-output", "hides in an absolute tolerance", &[Failed(Stage::Invalid)]),
+    norm("constant-output", "hides in a tolerance relative to the mean", &[Failed(Stage::Invalid)]),
+    // answers used twice
+    norm("pointer-cache", "same address, same answer", &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)]),
+    norm("content-cache", "same content, same answer; content is never the same", &[Gainless]),
+    norm("replay-first", "computes once", &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)]),
+    norm(
+        "call-counter",
+        "right while it is checked, idle while it is timed",
+        &[Refused(Rule::UnwrittenOutput), Failed(Stage::Invalid), Refused(Rule::Inconsistent)],
+    ),
+    norm(
+        "cycle-counter",
+        "the same by the cycle counter",
+        &[
+            Refused(Rule::UnwrittenOutput),
+            Failed(Stage::Invalid),
+            Refused(Rule::Inconsistent),
+            Failed(Stage::Crashed),
+            Refused(Rule::SystemCall),
+        ],
+    ),
+    norm(
+        "poison-detector",
+        "works only when it sees the judge's poison, which is there in every call",
+        &[Gainless, Refused(Rule::UnwrittenOutput)],
+    ),
+    // inputs and bounds
+    norm("input-mutation", "leaves other inputs for the reference", &[Refused(Rule::WroteInput)]),
+    norm("write-past-end", "writes beyond its output", &[Refused(Rule::OutOfBounds)]),
+    norm("write-before-start", "writes before its output", &[Refused(Rule::OutOfBounds)]),
+    norm("read-past-end", "reads beyond its input", &[Refused(Rule::OutOfBounds)]),
+    // a cheaper function
+    norm("bfloat16", "less precision than asked for", &[Failed(Stage::Invalid)]),
+    norm("assumed-norm", "agrees on standard normal inputs, nearly", &[Failed(Stage::Invalid)]),
+    // threads, processes, system calls
+    norm("thread-in-call", "works on after the clock has stopped", &[Refused(Rule::ForbiddenImport)]),
+    norm("thread-raw", "the same without an import", &[Refused(Rule::SystemCall), Refused(Rule::ExtraThread)]),
+    norm(
+        "thread-in-constructor",
+        "starts a thread before the seal",
+        &[Refused(Rule::CodeAtLoad), Refused(Rule::ForbiddenImport), Refused(Rule::ExtraThread)],
+    ),
+    norm("fork-raw", "a fork bomb", &[Refused(Rule::SystemCall)]),
+    norm("fork-libc", "a fork bomb, imported", &[Refused(Rule::ForbiddenImport)]),
+    norm("clock-raw", "reads the clock", &[Refused(Rule::SystemCall)]),
+    norm("clock-libc", "reads the clock, imported", &[Refused(Rule::ForbiddenImport)]),
+    norm("file-raw", "reads a file", &[Refused(Rule::SystemCall)]),
+    norm("file-libc", "reads a file, imported", &[Refused(Rule::ForbiddenImport)]),
+    norm("forged-verdict", "prints its own verdict", &[Refused(Rule::SystemCall)]),
+    norm("kill-everything", "kills the judge", &[Refused(Rule::SystemCall)]),
+    norm("exit-in-call", "ends with success", &[Failed(Stage::Crashed), Refused(Rule::SystemCall)]),
+    norm("old-gate", "a system call by the 32-bit gate", &[Refused(Rule::SystemCall)]),
+    norm("fault-handler-libc", "outlives its faults, imported", &[Refused(Rule::ForbiddenImport)]),
+    norm("fault-handler-raw", "outlives its faults", &[Refused(Rule::SystemCall)]),
+    norm("own-heap", "grows the heap", &[Refused(Rule::ForbiddenImport)]),
+    norm("symbol-lookup", "looks for the runner's functions", &[Refused(Rule::ForbiddenImport)]),
+    // code
+    norm("constructor", "works while it is loaded", &[Refused(Rule::CodeAtLoad)]),
+    norm("init-function", "the same through DT_INIT", &[Refused(Rule::CodeAtLoad)]),
+    norm("ifunc", "the same through an IFUNC resolver", &[Refused(Rule::CodeAtLoad)]),
+    norm("make-writable", "writes new code", &[Refused(Rule::SystemCall)]),
+    norm(
+        "executable-stack",
+        "writes new code on the stack",
+        // The builder links without an executable stack, so that the code on it faults.
+        &[Refused(Rule::WritableCode), Failed(Stage::Crashed)],
+    ),
+    norm("writable-code", "changes its code", &[Refused(Rule::WritableCode)]),
+    norm("own-entry", "replaces the generated entry", &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)]),
+    // the builder
+    norm("include-file", "reads a file through the compiler", &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)]),
+    norm(
+        "include-oracle",
+        "reads the oracle through the compiler",
+        &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)],
+    ),
+    norm(
+        "include-spelt-otherwise",
+        "the same past a search for #include",
+        &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)],
+    ),
+    norm("incbin", "reads a file through the assembler", &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)]),
+    norm(
+        "compile-bomb",
+        "takes the compiler's time and memory",
+        &[Failed(Stage::Build), Failed(Stage::TimedOut), Refused(Rule::ForbiddenBuild)],
+    ),
+    norm(
+        "artefact-bomb",
+        "fills the disk",
+        &[Failed(Stage::Build), Failed(Stage::TimedOut), Refused(Rule::ForbiddenBuild), Failed(Stage::Load)],
+    ),
+    norm("does-not-compile", "not C", &[Failed(Stage::Build)]),
+    norm("no-function", "another function's name", &[Failed(Stage::Build), Failed(Stage::Load)]),
+    norm(
+        "swallowed-shim",
+        "makes the generated entry disappear",
+        &[Failed(Stage::Build), Failed(Stage::Load), Refused(Rule::ForbiddenBuild)],
+    ),
+    // crashes and loops
+    norm("infinite-loop", "never ends", &[Failed(Stage::TimedOut)]),
+    norm("stack-overflow", "recurses without end", &[Failed(Stage::Crashed), Refused(Rule::OutOfBounds)]),
+    norm("divide-by-zero", "dies of a signal", &[Failed(Stage::Crashed)]),
+    norm("hijack-by-polling", "answers before it is told to go, and never returns", &[Failed(Stage::TimedOut)]),
+    norm(
+        "hijack-by-control-page",
+        "the same, and serves the judge's orders itself",
+        &[
+            Refused(Rule::TamperedRunner),
+            Failed(Stage::TimedOut),
+            Failed(Stage::Invalid),
+            Refused(Rule::Inconsistent),
+            Refused(Rule::UnwrittenOutput),
+            Failed(Stage::Crashed),
+            Refused(Rule::OutOfBounds),
+            Gainless,
+        ],
+    ),
+    norm(
+        "early-done",
+        "reports a batch done before it is",
+        &[
+            Refused(Rule::UnwrittenOutput),
+            Refused(Rule::TamperedRunner),
+            Failed(Stage::TimedOut),
+            Failed(Stage::Invalid),
+            Refused(Rule::Inconsistent),
+            Failed(Stage::Crashed),
+            Refused(Rule::OutOfBounds),
+            Gainless,
+        ],
+    ),
+    // longer problems
+    Row {
+        problem: "attention-prefill",
+        name: "one-shape",
+        does: "right at the length that a search looks at first",
+        caught: &[Failed(Stage::Invalid)],
+        // Against naive code both survive the first length, so that the second is looked at.
+        arguments: &["--workloads", "len=128,len=333", "--against", "naive"],
+    },
+    attention("window", "leaves most keys out", &[Failed(Stage::Invalid)]),
+    attention(
+        "scratch-stash",
+        "keeps old inputs in its scratch",
+        &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)],
+    ),
+    matmul("packed-bfloat16", "loses precision where nobody times it", &[Failed(Stage::Invalid)]),
+    matmul("prepare-mutates-weights", "changes the weights while it packs them", &[Refused(Rule::WroteInput)]),
+    matmul(
+        "packed-stash",
+        "keeps an answer among the packed weights",
+        &[Refused(Rule::WroteInput), Failed(Stage::Invalid), Refused(Rule::Inconsistent)],
+    ),
+];
