@@ -7,8 +7,6 @@ use tree_sitter::Node;
 pub struct Reduction<'t> {
     /// The loop around.
     pub outer: Loop<'t>,
-    /// `T s = 0;`
-    pub declaration: Node<'t>,
     /// `s`.
     pub name: String,
     /// Its type.
@@ -44,7 +42,7 @@ fn reduction_in<'t>(code: &'t Code, outer: Loop<'t>) -> Option<Reduction<'t>> {
         let Some((sum, term)) = summed(code, &inner) else { continue };
         if sum == name {
             let (lead, tail) = (outer.statements[..at].to_vec(), outer.statements[at + 2..].to_vec());
-            return Some(Reduction { declaration: pair[0], outer, name, kind, initial, inner, term, lead, tail });
+            return Some(Reduction { outer, name, kind, initial, inner, term, lead, tail });
         }
     }
     None

@@ -23,7 +23,6 @@ pub const FLAG_ALLOW_LIST: &[&str] = &[
     "-fno-signed-zeros",
     "-fno-trapping-math",
     "-fno-tree-vectorize",
-    "-fno-unroll-loops",
     "-fomit-frame-pointer",
     "-fopenmp-simd",
     "-fpeel-loops",

@@ -27,7 +27,8 @@ fn fuse(code: &Code, first: Node<'_>, between: Option<Node<'_>>, second: Node<'_
     let same = one.step == two.step
         && one.inclusive == two.inclusive
         && rename(code, two.bound, &[(&two.var, &one.var)]) == code.of(one.bound);
-    same.then_some(())?;
+    let carried = assigned(code, one.body).iter().any(|name| code.mentions(two.body, name));
+    (same && !carried).then_some(())?;
     let before = match between {
         None => String::new(),
         Some(node) => declared(code, node, &one, &two)?,
@@ -38,6 +39,18 @@ fn fuse(code: &Code, first: Node<'_>, between: Option<Node<'_>>, second: Node<'_
     let what = format!("fuse the loop over {} into its neighbour before", two.var);
     let range = code.span(first).start..second.end_byte();
     Some(Offer::text(code, code.line(first), what, Patch::replace(range, text).apply(code)))
+}
+
+/// Scalars that a body assigns and doesn't declare: complete only after the loop.
+fn assigned(code: &Code, body: Node<'_>) -> Vec<String> {
+    let own = |name: &str| {
+        code.all(body, "init_declarator").into_iter().any(|n| {
+            n.child_by_field_name("declarator").is_some_and(|declarator| code.of(declarator) == name)
+        })
+    };
+    let targets = code.all(body, "assignment_expression").into_iter().filter_map(|n| n.child_by_field_name("left"));
+    let names = targets.filter(|n| n.kind() == "identifier").map(|n| code.of(n).to_owned());
+    names.filter(|name| !own(name)).collect()
 }
 
 /// The declaration between the loops, made independent of what the first one stores.

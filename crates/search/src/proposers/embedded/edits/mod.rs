@@ -10,6 +10,7 @@ mod flag;
 mod fuse;
 mod hoist;
 mod interchange;
+mod prefetch;
 mod reciprocal;
 mod register_tile;
 mod register_tile_text;
@@ -18,6 +19,7 @@ mod row_block;
 mod row_block_text;
 mod select;
 mod simd;
+mod stream;
 mod strip_mine;
 mod tunable;
 mod unroll;
@@ -66,19 +68,21 @@ pub struct Edit {
 
 /// The registry. Weights: what changes the order of work first, decoration last; verdicts take over soon.
 pub const EDITS: &[Edit] = &[
-    Edit { kind: "register-tile", weight: 4.0, follow: None, offers: register_tile::offers },
+    Edit { kind: "register-tile", weight: 5.0, follow: None, offers: register_tile::offers },
     Edit { kind: "row-block", weight: 8.0, follow: Some("register-tile"), offers: row_block::offers },
     Edit { kind: "expand-reduction", weight: 2.0, follow: None, offers: expand_reduction::offers },
     Edit { kind: "unroll-and-jam", weight: 2.0, follow: None, offers: unroll_jam::offers },
-    Edit { kind: "accumulators", weight: 2.0, follow: None, offers: accumulators::offers },
-    Edit { kind: "fast-exp", weight: 2.0, follow: None, offers: fast_exp::offers },
+    Edit { kind: "accumulators", weight: 3.0, follow: None, offers: accumulators::offers },
+    Edit { kind: "fast-exp", weight: 3.0, follow: None, offers: fast_exp::offers },
     Edit { kind: "simd", weight: 1.5, follow: None, offers: simd::offers },
     Edit { kind: "interchange", weight: 1.0, follow: None, offers: interchange::offers },
     Edit { kind: "strip-mine", weight: 0.5, follow: None, offers: strip_mine::offers },
     Edit { kind: "fuse", weight: 1.0, follow: None, offers: fuse::offers },
     Edit { kind: "distribute", weight: 1.0, follow: None, offers: distribute::offers },
-    Edit { kind: "select", weight: 1.0, follow: None, offers: select::offers },
+    Edit { kind: "select", weight: 1.5, follow: None, offers: select::offers },
     Edit { kind: "reciprocal", weight: 1.0, follow: None, offers: reciprocal::offers },
+    Edit { kind: "stream", weight: 1.0, follow: None, offers: stream::offers },
+    Edit { kind: "prefetch", weight: 0.5, follow: None, offers: prefetch::offers },
     Edit { kind: "hoist", weight: 0.5, follow: None, offers: hoist::offers },
     Edit { kind: "restrict", weight: 0.7, follow: None, offers: restrict::offers },
     Edit { kind: "align", weight: 0.5, follow: None, offers: align::offers },

@@ -80,7 +80,7 @@ fn tiles(
     };
     let offer = |shape: &(i64, i64)| {
         let tile = Tile { code, reduction, rows, columns, packs: &packs, height: shape.0, vectors: shape.1 };
-        let text = Patch::replace(code.span(outermost.node), write(&tile)).apply(code);
+        let text = Patch::replace(code.span(outermost.node), write(&tile).trim_end()).apply(code);
         let over = rows.map_or(columns.var.clone(), |rows| format!("{} x {}", rows.var, columns.var));
         let what =
             format!("register-tile the sum {}: {} x {} lanes of {over}", reduction.name, shape.0, shape.1 * WIDTH);

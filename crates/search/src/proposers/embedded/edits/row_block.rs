@@ -17,8 +17,10 @@ const SIZES: &[i64] = &[16, 32, 64, 8, 4];
 pub fn offers(code: &Code) -> Vec<Offer> {
     let mut found = Vec::new();
     for outer in code.loops() {
-        let inner = outer.statements.iter().filter(|n| n.kind() == "for_statement").count();
-        if inner < 2 || outer.step != "1" || !declared_plainly(&outer) {
+        let inner: Vec<Loop<'_>> = outer.statements.iter().filter_map(|n| code.counted(*n)).collect();
+        // Without a nest inside, a block would share nothing between its turns.
+        let shares = inner.len() >= 2 && inner.iter().any(|l| !l.is_innermost(code));
+        if !shares || outer.step != "1" || !declared_plainly(&outer) {
             continue;
         }
         for rows in [Rows::Interleaved, Rows::Apart] {
@@ -47,7 +49,7 @@ fn offer(code: &Code, outer: &Loop<'_>, size: i64, rows: Rows) -> Option<Offer> 
         first: code.fresh(&format!("{}0", outer.var)),
         size: constant.clone(),
     };
-    let text = Patch::replace(code.span(outer.node), write(&block)?).apply(code);
+    let text = Patch::replace(code.span(outer.node), write(&block)?.trim_end()).apply(code);
     let declared = format!("enum {{ {constant} = {size} }};\n");
     let what = format!("row-block the loop over {} by {size}, {}", outer.var, rows.words());
     Some(Offer::text(code, code.line(outer.node), what, with_prelude(&text, &declared, &declared)))
