@@ -1,29 +1,27 @@
 //! Which ceiling bounds which workload of a problem on this machine, and what an arm's time makes of it.
 //!
-//! Pure: a problem's work and a map in, names of probes and shares out.
+//! Pure: a problem's work and a map in, names of probes and shares out. The floor itself is `score`'s.
 
-use model::{Bytes, Estimate, Interval, Map, Seconds, ShapeJudgement, Work};
+use model::{Estimate, Interval, Map, Seconds, ShapeJudgement, Work};
 use problems::Problem;
 use report::ScoreRow;
+use score::{Floor, Resource, Term};
 use std::collections::BTreeMap;
-
-/// Levels of the memory ladder from the nearest on, as a map names them.
-const LEVELS: [&str; 4] = ["L1", "L2", "LLC", "DRAM"];
-/// The probe of the memory ladder: compulsory traffic is mostly reading.
-const READ: &str = "read";
 
 /// What bounds one workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// Floor with every term.
     pub floor: Seconds,
-    /// The term that the floor is made of: `compute: f32`, `memory: DRAM`, `exp`.
+    /// The term that the floor is made of: `compute: f32`, `memory: DRAM`, `compute: exp`.
     pub term: String,
-    /// The kernel that probes the unit that arms are held against.
+    /// The kernel that probes the ceiling that arms are timed against.
     pub probe: &'static str,
-    /// The unit in words.
+    /// Time that the probe's ceiling alone allows.
+    pub probe_time: Seconds,
+    /// The unit whose share is shown beside the floor's.
     pub unit: String,
-    /// Time that the unit's ceiling alone allows.
+    /// Time that this unit alone allows.
     pub unit_time: Seconds,
 }
 
@@ -58,9 +56,9 @@ impl Bounds {
     /// gives for the same work, measured in the same run.
     pub fn score(&self, shape: &ShapeJudgement, (arm, strength): (&str, &str)) -> Option<ScoreRow> {
         let bound = self.of(&shape.workload.name)?;
-        let of_unit = shape.ln?.map(|ln| (-ln).exp());
-        // Floor and unit time come from one map, so their ratio is free of the clock's plateaus.
-        let scale = bound.floor / bound.unit_time;
+        let of_probe = shape.ln?.map(|ln| (-ln).exp());
+        // All three times come from one map, so their ratios are free of the clock's plateaus.
+        let share = |time: Seconds| Some(scaled(of_probe, time / bound.probe_time));
         Some(ScoreRow {
             workload: shape.workload.name.clone(),
             arm: arm.to_owned(),
@@ -69,8 +67,8 @@ impl Bounds {
             floor: bound.floor,
             bound: bound.term.clone(),
             unit: bound.unit.clone(),
-            of_unit: Some(of_unit),
-            of_floor: Some(scaled(of_unit, scale)),
+            of_unit: share(bound.unit_time),
+            of_floor: share(bound.floor),
         })
     }
 }
@@ -80,27 +78,75 @@ fn scaled(estimate: Estimate, scale: f64) -> Estimate {
     Estimate { value: estimate.value * scale, interval: Interval { low: low * scale, high: high * scale } }
 }
 
-/// The largest of the times that arithmetic, traffic and special functions need.
+/// None where the map lacks a ceiling that the work needs.
 fn bound(work: &Work, map: &Map) -> Option<Bound> {
-    let compute = map.compute("f32").map(|ceiling| (work.flop / ceiling.sustained, "compute: f32".to_owned(), "f32"));
-    let memory = level(work.bytes, map).and_then(|level| {
-        let ceiling = map.memory(level, READ)?;
-        Some((work.bytes / ceiling.sustained, format!("memory: {level}"), READ))
-    });
-    let exp = map.exp.map(|rate| (work.exp / rate, "exp".to_owned(), "exp"));
-    let terms = [compute, memory, exp].into_iter().flatten();
-    let (floor, term, unit) = terms.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
-    let probe = match unit {
-        "f32" => "ceiling-f32",
-        "exp" => "ceiling-exp",
-        _ => "ceiling-read",
+    let floor = score::floor(work, map).ok()?;
+    let term = heaviest(&floor)?;
+    let (kind, probe) = match (term.resource, term.name.as_str()) {
+        (Resource::Memory, _) => ("memory", "ceiling-read"),
+        (Resource::Vector, "exp") => ("compute", "ceiling-exp"),
+        (Resource::Vector, _) => ("compute", "ceiling-f32"),
     };
-    Some(Bound { floor, term, probe, unit: unit.to_owned(), unit_time: floor })
+    // The matrix unit could meet an f32 tolerance in split bf16: where there is one, it is the unit to beat.
+    let (unit, unit_time) = match floor.matrix_alone.filter(|_| kind == "compute") {
+        Some(time) => ("bf16-matrix, split".to_owned(), time),
+        None => (term.name.clone(), term.seconds),
+    };
+    Some(Bound {
+        floor: floor.seconds,
+        term: format!("{kind}: {}", term.name),
+        probe,
+        probe_time: term.seconds,
+        unit,
+        unit_time,
+    })
 }
 
-/// The nearest level that holds the traffic.
-fn level(bytes: Bytes, map: &Map) -> Option<&'static str> {
-    let holds = |level: &&&str| map.memory(level, READ).is_some_and(|ceiling| ceiling.working_set.0 * 2.0 >= bytes.0);
-    let known = |level: &&&str| map.memory(level, READ).is_some();
-    LEVELS.iter().find(holds).or_else(|| LEVELS.iter().rev().find(known)).copied()
+/// The heaviest term of the resource that the floor is made of.
+fn heaviest(floor: &Floor) -> Option<&Term> {
+    let resource = match floor.bound {
+        score::Bound::Compute => Resource::Vector,
+        score::Bound::Memory => Resource::Memory,
+    };
+    let terms = floor.terms.iter().filter(|term| term.resource == resource);
+    terms.max_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use model::{Bytes, Count, Flop};
+
+    fn work(flop: f64, bytes: f64, exp: f64) -> Work {
+        Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp) }
+    }
+
+    #[test]
+    fn the_slowest_resource_bounds() {
+        // The sample machine: 100 GFLOP/s, 10 GB/s, 1 G exp/s.
+        let check = |work: Work, term: &str, probe: &str, floor: f64| {
+            let bound = bound(&work, &sample::map()).unwrap();
+            assert_eq!((bound.term.as_str(), bound.probe), (term, probe));
+            assert!((bound.floor.0 - floor).abs() < 1e-12, "{bound:?}");
+        };
+        check(work(1e9, 1e6, 0.0), "compute: f32", "ceiling-f32", 1e-2);
+        check(work(1e9, 1e6, 5e6), "compute: f32", "ceiling-f32", 1.5e-2);
+        check(work(1e8, 1e6, 5e6), "compute: exp", "ceiling-exp", 6e-3);
+        check(work(1e8, 1e9, 0.0), "memory: DRAM", "ceiling-read", 0.1);
+    }
+
+    #[test]
+    fn a_time_is_a_share_of_the_probe_and_of_the_floor() {
+        let bounds =
+            Bounds(BTreeMap::from([("len=128".to_owned(), bound(&work(1e9, 1e6, 5e6), &sample::map()).unwrap())]));
+        // Half as fast as the f32 ceiling alone.
+        let judgement =
+            sample::judgement(model::Verdict::Worse, &[("len=128", std::f64::consts::LN_2), ("other", 0.0)]);
+        let row = bounds.score(&judgement.shapes[0], ("stock", "stock")).unwrap();
+        assert!((row.of_unit.unwrap().value - 0.5).abs() < 1e-12);
+        assert!((row.of_floor.unwrap().value - 0.75).abs() < 1e-12);
+        assert_eq!(bounds.score(&judgement.shapes[1], ("stock", "stock")), None);
+        assert_eq!(bounds.groups(&["len=128".into(), "other".into()]).len(), 1);
+    }
 }
