@@ -272,6 +272,16 @@ impl Loop<'_> {
         }
     }
 
+    /// Where the last whole group of `size` turns ends, as an expression; the end itself when groups fill the loop.
+    pub fn whole_end(&self, code: &Code, size: i64) -> String {
+        let (low, end) = (&self.low, self.end(code));
+        match (code.trip(self).is_some_and(|trip| trip % size == 0), low.as_str()) {
+            (true, _) => end,
+            (false, "0") => format!("{end} / {size} * {size}"),
+            (false, _) => format!("{low} + ({end} - ({low})) / {size} * {size}"),
+        }
+    }
+
     /// The condition's operator.
     pub fn operator(&self) -> &'static str {
         if self.inclusive { "<=" } else { "<" }
