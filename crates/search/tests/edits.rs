@@ -318,6 +318,7 @@ fn reciprocal() {
     "#);
 }
 
+#[expect(clippy::too_many_lines, reason = "the snapshot is the text of a tile")]
 #[test]
 fn register_tile() {
     insta::assert_snapshot!(change("register-tile", "register-tile the sum s: 2 x 64", PRODUCT), @r#"

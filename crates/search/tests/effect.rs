@@ -2,7 +2,7 @@
 
 mod sources;
 
-use search::proposers::embedded::edits::{EDITS, edit};
+use search::proposers::embedded::edits::{EDITS, Offer, edit};
 use sources::{ATTENTION, MATMUL, RMS_NORM, code, output};
 
 /// Calls each function on fixed inputs, at sizes that fill blocks and that don't, and prints a few weighted sums.
@@ -74,7 +74,7 @@ fn chain(text: &str, steps: &[(&str, &str)]) -> (String, Vec<String>) {
     let (mut text, mut flags) = (text.to_owned(), Vec::new());
     for (kind, words) in steps {
         let offers = (edit(kind).expect(kind).offers)(&code(&text, &flags));
-        let known: Vec<String> = offers.iter().map(|offer| offer.note()).collect();
+        let known: Vec<String> = offers.iter().map(Offer::note).collect();
         let offer = offers.into_iter().find(|offer| offer.what.starts_with(words));
         let offer = offer.unwrap_or_else(|| panic!("no `{words}` among {known:?}"));
         (text, flags) = (offer.text, offer.flags);

@@ -223,8 +223,7 @@ impl Code {
         let mut found = BTreeMap::new();
         for node in self.descend(self.root()) {
             let (name, value) = match node.kind() {
-                "enumerator" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
-                "preproc_def" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
+                "enumerator" | "preproc_def" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
                 _ => continue,
             };
             if let (Some(name), Some(value)) = (name, value)

@@ -50,7 +50,7 @@ fn in_lanes(code: &Code, inner: &Loop<'_>, term: Node<'_>) -> bool {
         .iter()
         .map(|access| code.all(*access, "identifier").iter().filter(|n| code.of(**n) == inner.var).count())
         .sum();
-    is_arithmetic(code, term)
+    is_arithmetic(term)
         && bare == inside
         && found.iter().any(|access| access_factor(code, *access, &inner.var) == Factor::One)
         && found.iter().all(|access| access_factor(code, *access, &inner.var) != Factor::Other)

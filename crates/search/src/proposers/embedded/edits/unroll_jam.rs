@@ -70,7 +70,8 @@ fn write(code: &Code, outer: &Loop<'_>, factor: i64) -> String {
     let kind = &outer.kind;
     let whole = outer.whole_end(code, factor);
     let mut out = format!("{{\nfor ({kind} {var} = {low}; {var} < {whole}; {var} += {factor}) {{\n");
-    out.push_str(&jam(code, outer, &outer.statements, factor));
+    let names = jammed_locals(code, outer, &outer.statements);
+    Jam { code, outer, names, factor }.emit(&outer.statements, &mut out);
     out.push_str("}\n");
     if whole != end {
         let _ = writeln!(out, "for ({kind} {var} = {whole}; {var} < {end}; {var}++) {}", code.of(outer.body));
@@ -79,45 +80,52 @@ fn write(code: &Code, outer: &Loop<'_>, factor: i64) -> String {
     out
 }
 
-/// Statements for all turns: loops that can be are shared, the rest is repeated turn by turn.
-fn jam(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>], factor: i64) -> String {
-    let names = jammed_locals(code, outer, nodes);
-    let mut out = String::new();
-    emit(code, outer, nodes, &names, factor, &mut out);
-    out
+/// What the repeated text depends on.
+struct Jam<'a, 't> {
+    code: &'a Code,
+    outer: &'a Loop<'t>,
+    names: BTreeSet<String>,
+    factor: i64,
 }
 
-fn emit(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>], names: &BTreeSet<String>, factor: i64, out: &mut String) {
-    for node in nodes {
-        let shared = code.counted(*node).filter(|inner| {
-            !inner.header_mentions(code, &outer.var) && !names.iter().any(|name| inner.header_mentions(code, name))
-        });
-        if let Some(inner) = shared {
-            let _ = writeln!(out, "{}{} {{", code.pragmas(*node), inner.header(code));
-            emit(code, outer, &inner.statements, names, factor, out);
-            out.push_str("}\n");
-        } else if node.kind() == "compound_statement" {
-            out.push_str("{\n");
-            emit(code, outer, &statements(*node), names, factor, out);
-            out.push_str("}\n");
-        } else {
-            for turn in 0..factor {
-                let _ = writeln!(out, "{}", repeated(code, outer, *node, names, turn));
+impl Jam<'_, '_> {
+    /// Statements for all turns: loops that can be are shared, the rest is repeated turn by turn.
+    fn emit(&self, nodes: &[Node<'_>], out: &mut String) {
+        for node in nodes {
+            if let Some(inner) = self.shared(*node) {
+                let _ = writeln!(out, "{}{} {{", self.code.pragmas(*node), inner.header(self.code));
+                self.emit(&inner.statements, out);
+                out.push_str("}\n");
+            } else if node.kind() == "compound_statement" {
+                out.push_str("{\n");
+                self.emit(&statements(*node), out);
+                out.push_str("}\n");
+            } else {
+                for turn in 0..self.factor {
+                    let _ = writeln!(out, "{}", self.repeated(*node, turn));
+                }
             }
         }
     }
-}
 
-fn repeated(code: &Code, outer: &Loop<'_>, node: Node<'_>, names: &BTreeSet<String>, turn: i64) -> String {
-    let text = render(code, node, &|n| {
-        (n.kind() == "identifier").then_some(())?;
-        let name = code.of(n);
-        if name == outer.var {
-            return Some(if turn == 0 { name.to_owned() } else { format!("({name} + {turn})") });
-        }
-        names.contains(name).then(|| format!("{name}_{turn}"))
-    });
-    format!("{}{text}", code.pragmas(node))
+    fn shared<'t>(&self, node: Node<'t>) -> Option<Loop<'t>> {
+        let inner = self.code.counted(node)?;
+        let depends = inner.header_mentions(self.code, &self.outer.var)
+            || self.names.iter().any(|name| inner.header_mentions(self.code, name));
+        (!depends).then_some(inner)
+    }
+
+    fn repeated(&self, node: Node<'_>, turn: i64) -> String {
+        let text = render(self.code, node, &|n| {
+            (n.kind() == "identifier").then_some(())?;
+            let name = self.code.of(n);
+            if name == self.outer.var {
+                return Some(if turn == 0 { name.to_owned() } else { format!("({name} + {turn})") });
+            }
+            self.names.contains(name).then(|| format!("{name}_{turn}"))
+        });
+        format!("{}{text}", self.code.pragmas(node))
+    }
 }
 
 /// Names declared where statements are repeated into one scope: here and in shared loops.
