@@ -5,6 +5,7 @@ use crate::campaign::Campaign;
 use model::{CandidateId, Estimate, Outcome, Source, Verdict};
 use similar::{DiffTag, TextDiff};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::Range;
 
 /// One step of a lineage.
@@ -60,7 +61,7 @@ pub fn diff(old: &Source, new: &Source) -> String {
     let changes = TextDiff::from_lines(old.text.as_str(), new.text.as_str());
     let mut text = changes.unified_diff().context_radius(3).header("parent", "candidate").to_string();
     if old.flags != new.flags {
-        text.push_str(&format!("flags: {} -> {}\n", or_none(&old.flags), or_none(&new.flags)));
+        let _ = writeln!(text, "flags: {} -> {}", or_none(&old.flags), or_none(&new.flags));
     }
     text
 }

@@ -3,8 +3,8 @@
 mod sources;
 
 use model::{
-    BaselineSpec, CampaignSpec, CandidateId, Digest, Estimate, Event, Interval, Judgement, Overhead, Proposal, Rule, Seconds,
-    ShapeJudgement, Source, Stage, Trust, Verdict, Workload,
+    BaselineSpec, CampaignSpec, CandidateId, Digest, Estimate, Event, Interval, Judgement, Overhead, Proposal, Rule,
+    Seconds, ShapeJudgement, Source, Stage, Trust, Verdict, Workload,
 };
 use proptest::prelude::*;
 use search::campaign::promotion_alpha;
@@ -79,7 +79,9 @@ fn play(campaign: &mut Campaign, seed: u64, max: u32) -> Vec<Event> {
         let source = |id: CandidateId| campaign.archive.get(id).unwrap().proposal.source.clone();
         let event = match campaign.next(Seconds(0.0), &policy) {
             Action::Start => Event::Started { spec: spec(seed, max) },
-            Action::MeasureNoise { .. } => Event::NoiseMeasured { judgement: judgement(Verdict::Equivalent, Some(0.0)) },
+            Action::MeasureNoise { .. } => {
+                Event::NoiseMeasured { judgement: judgement(Verdict::Equivalent, Some(0.0)) }
+            }
             Action::Judge { id, against, .. } => Event::Judged { id, against, judgement: judged(&source(id), "") },
             Action::Promote { id, .. } => {
                 let judgement = judged(&source(id), "fresh");
@@ -113,12 +115,23 @@ fn play(campaign: &mut Campaign, seed: u64, max: u32) -> Vec<Event> {
 }
 
 fn certificate() -> model::Certificate {
-    serde_json::from_value(serde_json::json!({
-        "problem": "attention", "problem_digest": Digest::of("attention"), "candidate": Digest::of("b"),
-        "machine": serde_json::to_value(model::Fingerprint::default()).unwrap(),
-        "trust": "sealed", "version": "0", "held_out_looks": 1, "rungs": []
-    }))
-    .unwrap()
+    model::Certificate {
+        problem: "attention".to_owned(),
+        problem_digest: Digest::of("attention"),
+        candidate: Digest::of("b"),
+        machine: model::Fingerprint {
+            cpu: "none".to_owned(),
+            cores: 1,
+            features: Vec::new(),
+            kernel: "none".to_owned(),
+            platform: "none".to_owned(),
+            probes: 1,
+        },
+        trust: Trust::Sealed,
+        version: "0".to_owned(),
+        held_out_looks: 1,
+        rungs: Vec::new(),
+    }
 }
 
 #[test]

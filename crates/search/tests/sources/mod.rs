@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// What the problems define, small.
 pub fn constants() -> BTreeMap<String, i64> {
-    let all = [("DIM", 32), ("HEADS_Q", 4), ("HEADS_KV", 2), ("COLS", 64), ("K", 48), ("N", 160)];
+    let all = [("DIM", 32), ("HEADS_Q", 4), ("HEADS_KV", 2), ("COLS", 64), ("K", 48), ("N", 192)];
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -36,7 +36,8 @@ pub fn syntax(text: &str, flags: &[String]) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let file = folder.path().join("candidate.c");
     std::fs::write(&file, header() + text).map_err(|e| e.to_string())?;
-    let out = Command::new("cc").args(["-fsyntax-only", "-w"]).args(flags).arg(&file).output().map_err(|e| e.to_string())?;
+    let out =
+        Command::new("cc").args(["-fsyntax-only", "-w"]).args(flags).arg(&file).output().map_err(|e| e.to_string())?;
     if out.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned()) }
 }
 
@@ -52,7 +53,11 @@ pub fn output(text: &str, flags: &[String]) -> Result<String, String> {
         return Err(String::from_utf8_lossy(&out.stderr).into_owned());
     }
     let out = Command::new(&program).output().map_err(|e| e.to_string())?;
-    if out.status.success() { Ok(String::from_utf8_lossy(&out.stdout).into_owned()) } else { Err(out.status.to_string()) }
+    if out.status.success() {
+        Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+    } else {
+        Err(out.status.to_string())
+    }
 }
 
 /// Naive.

@@ -65,17 +65,17 @@ fn collect<'t>(code: &Code, node: Node<'t>, found: &mut Vec<Node<'t>>) {
 }
 
 /// Whether an expression is made of accesses, names, numbers and the four operations alone.
-pub fn is_arithmetic(code: &Code, node: Node<'_>) -> bool {
+pub fn is_arithmetic(node: Node<'_>) -> bool {
     match node.kind() {
         "subscript_expression" | "identifier" | "number_literal" => true,
-        "parenthesized_expression" => node.named_child(0).is_some_and(|n| is_arithmetic(code, n)),
-        "unary_expression" => node.child_by_field_name("argument").is_some_and(|n| is_arithmetic(code, n)),
+        "parenthesized_expression" => node.named_child(0).is_some_and(|n| is_arithmetic(n)),
+        "unary_expression" => node.child_by_field_name("argument").is_some_and(|n| is_arithmetic(n)),
         "binary_expression" => {
             let operator = node.child_by_field_name("operator").map_or("", |n| n.kind());
             ["+", "-", "*", "/"].contains(&operator)
                 && ["left", "right"]
                     .iter()
-                    .all(|field| node.child_by_field_name(field).is_some_and(|n| is_arithmetic(code, n)))
+                    .all(|field| node.child_by_field_name(field).is_some_and(|n| is_arithmetic(n)))
         }
         _ => false,
     }

@@ -33,7 +33,9 @@ impl Bandit {
             count(move_name, 1.0);
             // A revision repeats its parent's steps: they are not what was tried.
             if candidate.proposal.edit != "revise" {
-                own.iter().for_each(|step| count(&step.kind, 1.0 / own.len() as f64));
+                for step in &own {
+                    count(&step.kind, 1.0 / own.len() as f64);
+                }
             }
         }
         Self(counts)

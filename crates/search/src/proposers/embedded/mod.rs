@@ -91,7 +91,7 @@ struct Turn<'a, 'c> {
     rng: &'a mut ChaCha8Rng,
 }
 
-impl<'c> Turn<'_, 'c> {
+impl Turn<'_, '_> {
     fn try_one(&mut self) -> Option<Proposal> {
         let parent = selection::parent(self.context.campaign, self.rng)?;
         match self.bandit.choose(MOVES, self.rng) {

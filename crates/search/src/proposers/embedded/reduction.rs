@@ -25,7 +25,7 @@ pub struct Reduction<'t> {
 
 impl Reduction<'_> {
     /// Whether the sum starts at zero.
-    pub fn from_zero(&self, code: &Code) -> bool {
+    pub fn starts_at_zero(&self, code: &Code) -> bool {
         ["0", "0.0", "0.f", "0.0f", "0.F", "0.0F"].contains(&code.of(self.initial))
     }
 }

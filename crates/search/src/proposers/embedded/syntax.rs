@@ -223,8 +223,7 @@ impl Code {
         let mut found = BTreeMap::new();
         for node in self.descend(self.root()) {
             let (name, value) = match node.kind() {
-                "enumerator" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
-                "preproc_def" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
+                "enumerator" | "preproc_def" => (node.child_by_field_name("name"), node.child_by_field_name("value")),
                 _ => continue,
             };
             if let (Some(name), Some(value)) = (name, value)
@@ -269,6 +268,16 @@ impl Loop<'_> {
             (false, false) => format!("({bound})"),
             (true, true) => format!("({bound} + 1)"),
             (true, false) => format!("(({bound}) + 1)"),
+        }
+    }
+
+    /// Where the last whole group of `size` turns ends, as an expression; the end itself when groups fill the loop.
+    pub fn whole_end(&self, code: &Code, size: i64) -> String {
+        let (low, end) = (&self.low, self.end(code));
+        match (code.trip(self).is_some_and(|trip| trip % size == 0), low.as_str()) {
+            (true, _) => end,
+            (false, "0") => format!("{end} / {size} * {size}"),
+            (false, _) => format!("{low} + ({end} - ({low})) / {size} * {size}"),
         }
     }
 

@@ -50,7 +50,7 @@ fn in_lanes(code: &Code, inner: &Loop<'_>, term: Node<'_>) -> bool {
         .iter()
         .map(|access| code.all(*access, "identifier").iter().filter(|n| code.of(**n) == inner.var).count())
         .sum();
-    is_arithmetic(code, term)
+    is_arithmetic(term)
         && bare == inside
         && found.iter().any(|access| access_factor(code, *access, &inner.var) == Factor::One)
         && found.iter().all(|access| access_factor(code, *access, &inner.var) != Factor::Other)
@@ -62,8 +62,9 @@ fn vectors(code: &Code, inner: &Loop<'_>, name: &str, term: Node<'_>, count: i64
     let lane = code.fresh("lane");
     let parts: Vec<String> = (0..count).map(|v| format!("{wide}{v} = {{0}}")).collect();
     let stride = count * WIDTH;
-    let mut out = format!("{{\n{kind} {var} = {low};\nlanes {};\n", parts.join(", "));
-    let _ = writeln!(out, "for (; {var} + {stride} <= {end}; {var} += {stride}) {{");
+    let whole = inner.whole_end(code, stride);
+    let mut out = format!("{{\nlanes {};\n", parts.join(", "));
+    let _ = writeln!(out, "for ({kind} {var} = {low}; {var} < {whole}; {var} += {stride}) {{");
     for v in 0..count {
         let at = if v == 0 { var.clone() } else { format!("({var} + {})", v * WIDTH) };
         let value = render(code, term, &|node| {
@@ -79,8 +80,8 @@ fn vectors(code: &Code, inner: &Loop<'_>, name: &str, term: Node<'_>, count: i64
         let _ = writeln!(out, "{wide}0 += {wide}{v};");
     }
     let _ = writeln!(out, "for (int {lane} = 0; {lane} < {WIDTH}; {lane}++) {name} += {wide}0[{lane}];");
-    if code.trip(inner).is_none_or(|trip| trip % stride != 0) {
-        let _ = writeln!(out, "for (; {var} < {end}; {var}++) {}", code.of(inner.body));
+    if whole != end {
+        let _ = writeln!(out, "for ({kind} {var} = {whole}; {var} < {end}; {var}++) {}", code.of(inner.body));
     }
     out.push('}');
     out
@@ -90,8 +91,9 @@ fn scalars(code: &Code, inner: &Loop<'_>, name: &str, term: Node<'_>, count: i64
     let (var, kind, low, end) = (&inner.var, &inner.kind, &inner.low, inner.end(code));
     let part = code.fresh(&format!("{name}_part"));
     let zeros: Vec<String> = (0..count).map(|v| format!("{part}{v} = 0")).collect();
-    let mut out = format!("{{\n{kind} {var} = {low};\nfloat {};\n", zeros.join(", "));
-    let _ = writeln!(out, "for (; {var} + {count} <= {end}; {var} += {count}) {{");
+    let whole = inner.whole_end(code, count);
+    let mut out = format!("{{\nfloat {};\n", zeros.join(", "));
+    let _ = writeln!(out, "for ({kind} {var} = {low}; {var} < {whole}; {var} += {count}) {{");
     for v in 0..count {
         let at = if v == 0 { var.clone() } else { format!("({var} + {v})") };
         let _ = writeln!(out, "{part}{v} += {};", rename(code, term, &[(var, &at)]));
@@ -99,8 +101,8 @@ fn scalars(code: &Code, inner: &Loop<'_>, name: &str, term: Node<'_>, count: i64
     out.push_str("}\n");
     let sum: Vec<String> = (0..count).map(|v| format!("{part}{v}")).collect();
     let _ = writeln!(out, "{name} += {};", sum.join(" + "));
-    if code.trip(inner).is_none_or(|trip| trip % count != 0) {
-        let _ = writeln!(out, "for (; {var} < {end}; {var}++) {}", code.of(inner.body));
+    if whole != end {
+        let _ = writeln!(out, "for ({kind} {var} = {whole}; {var} < {end}; {var}++) {}", code.of(inner.body));
     }
     out.push('}');
     out

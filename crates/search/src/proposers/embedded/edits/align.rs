@@ -13,8 +13,9 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         if pointers.is_empty() || code.of(body).contains("__builtin_assume_aligned") {
             continue;
         }
-        let said: String =
-            pointers.iter().map(|(_, name, _)| format!("\n{name} = __builtin_assume_aligned({name}, 64);")).collect();
+        let said: String = pointers.iter().fold(String::new(), |said, (_, name, _)| {
+            said + &format!("\n{name} = __builtin_assume_aligned({name}, 64);")
+        });
         let at = body.start_byte() + 1;
         let text = Patch::replace(at..at, said).apply(code);
         let what = "say that the parameters are 64-byte aligned".to_owned();

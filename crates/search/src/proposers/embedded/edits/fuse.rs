@@ -44,9 +44,9 @@ fn fuse(code: &Code, first: Node<'_>, between: Option<Node<'_>>, second: Node<'_
 /// Scalars that a body assigns and doesn't declare: complete only after the loop.
 fn assigned(code: &Code, body: Node<'_>) -> Vec<String> {
     let own = |name: &str| {
-        code.all(body, "init_declarator").into_iter().any(|n| {
-            n.child_by_field_name("declarator").is_some_and(|declarator| code.of(declarator) == name)
-        })
+        code.all(body, "init_declarator")
+            .into_iter()
+            .any(|n| n.child_by_field_name("declarator").is_some_and(|declarator| code.of(declarator) == name))
     };
     let targets = code.all(body, "assignment_expression").into_iter().filter_map(|n| n.child_by_field_name("left"));
     let names = targets.filter(|n| n.kind() == "identifier").map(|n| code.of(n).to_owned());

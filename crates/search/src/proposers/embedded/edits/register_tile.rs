@@ -27,8 +27,8 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let usable = reduction.lead.is_empty()
             && !reduction.tail.is_empty()
             && reduction.kind == "float"
-            && reduction.from_zero(code)
-            && is_arithmetic(code, reduction.term);
+            && reduction.starts_at_zero(code)
+            && is_arithmetic(reduction.term);
         if usable {
             found.extend(of_one(code, &reduction));
         }

@@ -41,7 +41,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
     found
 }
 
-/// The one element of a pointer parameter that each turn stores to, when the loop reads no other of that parameter.
+/// The one element of a pointer parameter that each turn stores to before it reads it, if it does; and no other.
 fn target<'t>(code: &Code, inner: &Loop<'t>) -> Option<Node<'t>> {
     let function = code.function(inner.node)?;
     for (_, name, constant) in code.pointers(function) {
@@ -52,7 +52,12 @@ fn target<'t>(code: &Code, inner: &Loop<'t>) -> Option<Node<'t>> {
             .collect();
         let Some(first) = uses.first().filter(|_| !constant && name != "scratch") else { continue };
         let same = uses.iter().all(|n| code.of(*n) == code.of(*first));
-        if same && access_factor(code, *first, &inner.var) == Factor::One {
+        let stored_first = first.parent().is_some_and(|assignment| {
+            assignment.child_by_field_name("left") == Some(*first)
+                && assignment.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "=")
+                && assignment.parent().is_some_and(|statement| inner.statements.contains(&statement))
+        });
+        if same && stored_first && access_factor(code, *first, &inner.var) == Factor::One {
             return Some(*first);
         }
     }

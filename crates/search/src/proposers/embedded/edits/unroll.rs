@@ -16,7 +16,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
             if before.contains(pragma.trim()) {
                 continue;
             }
-            let kept: String = before.lines().filter(|l| !l.contains("GCC unroll")).map(|l| format!("{l}\n")).collect();
+            let kept: String = before.split_inclusive('\n').filter(|l| !l.contains("GCC unroll")).collect();
             let range = code.span(inner.node).start..inner.node.start_byte();
             let text = Patch::replace(range, format!("{kept}{pragma}")).apply(code);
             let what = format!("unroll pragma {factor} on the loop over {}", inner.var);

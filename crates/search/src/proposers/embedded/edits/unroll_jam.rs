@@ -15,9 +15,8 @@ const FACTORS: &[i64] = &[4, 2, 8];
 pub fn offers(code: &Code) -> Vec<Offer> {
     let mut found = Vec::new();
     for outer in code.loops() {
-        let shares =
-            outer.statements.iter().filter_map(|n| code.counted(*n)).any(|inner| can_share(code, &outer, &inner));
-        if outer.step != "1" || !shares {
+        let shares = shareable(code, &outer.statements).iter().any(|inner| can_share(code, &outer, inner));
+        if outer.kind.is_empty() || outer.step != "1" || !shares || overwrites(code, &outer) {
             continue;
         }
         let trip = code.trip(&outer);
@@ -30,6 +29,37 @@ pub fn offers(code: &Code) -> Vec<Offer> {
     found
 }
 
+/// Whether every turn stores to the same elements of something that lives outside: turns then can't be mixed.
+fn overwrites(code: &Code, outer: &Loop<'_>) -> bool {
+    let own = jammed_locals(code, outer, &outer.statements);
+    code.all(outer.body, "assignment_expression").into_iter().any(|n| {
+        let plain = n.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "=");
+        let target = n.child_by_field_name("left").filter(|left| left.kind() == "subscript_expression");
+        let Some(target) = target.filter(|_| plain) else { return false };
+        let by_turn = own.iter().chain([&outer.var]).any(|name| code.mentions(target, name));
+        !by_turn && !declared_inside(code, outer, target)
+    })
+}
+
+/// Whether what an access reaches is declared somewhere in the body.
+fn declared_inside(code: &Code, outer: &Loop<'_>, access: Node<'_>) -> bool {
+    let base = code.all(access, "identifier").first().map_or("", |n| code.of(*n));
+    let mut declarations = code.all(outer.body, "declaration").into_iter();
+    declarations.any(|n| locals(code, &[n]).contains(base))
+}
+
+/// The loops among statements, and in blocks that stand among them.
+fn shareable<'t>(code: &Code, nodes: &[Node<'t>]) -> Vec<Loop<'t>> {
+    let mut found = Vec::new();
+    for node in nodes {
+        if node.kind() == "compound_statement" {
+            found.extend(shareable(code, &statements(*node)));
+        }
+        found.extend(code.counted(*node));
+    }
+    found
+}
+
 fn can_share(code: &Code, outer: &Loop<'_>, inner: &Loop<'_>) -> bool {
     !inner.header_mentions(code, &outer.var)
         && !locals(code, &outer.statements).iter().any(|name| inner.header_mentions(code, name))
@@ -37,54 +67,65 @@ fn can_share(code: &Code, outer: &Loop<'_>, inner: &Loop<'_>) -> bool {
 
 fn write(code: &Code, outer: &Loop<'_>, factor: i64) -> String {
     let (var, low, end) = (&outer.var, &outer.low, outer.end(code));
-    let declared = if outer.kind.is_empty() { String::new() } else { format!("{} {var} = {low};\n", outer.kind) };
-    let start = if outer.kind.is_empty() { format!("{var} = {low}") } else { String::new() };
-    let mut out = format!("{{\n{declared}for ({start}; {var} + {factor} <= {end}; {var} += {factor}) {{\n");
-    out.push_str(&jam(code, outer, &outer.statements, factor));
+    let kind = &outer.kind;
+    let whole = outer.whole_end(code, factor);
+    let mut out = format!("{{\nfor ({kind} {var} = {low}; {var} < {whole}; {var} += {factor}) {{\n");
+    let names = jammed_locals(code, outer, &outer.statements);
+    Jam { code, outer, names, factor }.emit(&outer.statements, &mut out);
     out.push_str("}\n");
-    if code.trip(outer).is_none_or(|trip| trip % factor != 0) {
-        let body = code.of(outer.body);
-        let _ = writeln!(out, "for (; {var} < {end}; {var}++) {body}");
+    if whole != end {
+        let _ = writeln!(out, "for ({kind} {var} = {whole}; {var} < {end}; {var}++) {}", code.of(outer.body));
     }
     out.push('}');
     out
 }
 
-/// Statements for all turns: loops that can be are shared, the rest is repeated turn by turn.
-fn jam(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>], factor: i64) -> String {
-    let names = jammed_locals(code, outer, nodes);
-    let mut out = String::new();
-    emit(code, outer, nodes, &names, factor, &mut out);
-    out
+/// What the repeated text depends on.
+struct Jam<'a, 't> {
+    code: &'a Code,
+    outer: &'a Loop<'t>,
+    names: BTreeSet<String>,
+    factor: i64,
 }
 
-fn emit(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>], names: &BTreeSet<String>, factor: i64, out: &mut String) {
-    for node in nodes {
-        let shared = code.counted(*node).filter(|inner| {
-            !inner.header_mentions(code, &outer.var) && !names.iter().any(|name| inner.header_mentions(code, name))
-        });
-        if let Some(inner) = shared {
-            let _ = writeln!(out, "{}{} {{", code.pragmas(*node), inner.header(code));
-            emit(code, outer, &inner.statements, names, factor, out);
-            out.push_str("}\n");
-        } else {
-            for turn in 0..factor {
-                let _ = writeln!(out, "{}", repeated(code, outer, *node, names, turn));
+impl Jam<'_, '_> {
+    /// Statements for all turns: loops that can be are shared, the rest is repeated turn by turn.
+    fn emit(&self, nodes: &[Node<'_>], out: &mut String) {
+        for node in nodes {
+            if let Some(inner) = self.shared(*node) {
+                let _ = writeln!(out, "{}{} {{", self.code.pragmas(*node), inner.header(self.code));
+                self.emit(&inner.statements, out);
+                out.push_str("}\n");
+            } else if node.kind() == "compound_statement" {
+                out.push_str("{\n");
+                self.emit(&statements(*node), out);
+                out.push_str("}\n");
+            } else {
+                for turn in 0..self.factor {
+                    let _ = writeln!(out, "{}", self.repeated(*node, turn));
+                }
             }
         }
     }
-}
 
-fn repeated(code: &Code, outer: &Loop<'_>, node: Node<'_>, names: &BTreeSet<String>, turn: i64) -> String {
-    let text = render(code, node, &|n| {
-        (n.kind() == "identifier").then_some(())?;
-        let name = code.of(n);
-        if name == outer.var {
-            return Some(if turn == 0 { name.to_owned() } else { format!("({name} + {turn})") });
-        }
-        names.contains(name).then(|| format!("{name}_{turn}"))
-    });
-    format!("{}{text}", code.pragmas(node))
+    fn shared<'t>(&self, node: Node<'t>) -> Option<Loop<'t>> {
+        let inner = self.code.counted(node)?;
+        let depends = inner.header_mentions(self.code, &self.outer.var)
+            || self.names.iter().any(|name| inner.header_mentions(self.code, name));
+        (!depends).then_some(inner)
+    }
+
+    fn repeated(&self, node: Node<'_>, turn: i64) -> String {
+        let text = render(self.code, node, &|n| {
+            (n.kind() == "identifier").then_some(())?;
+            let name = self.code.of(n);
+            if name == self.outer.var {
+                return Some(if turn == 0 { name.to_owned() } else { format!("({name} + {turn})") });
+            }
+            self.names.contains(name).then(|| format!("{name}_{turn}"))
+        });
+        format!("{}{text}", self.code.pragmas(node))
+    }
 }
 
 /// Names declared where statements are repeated into one scope: here and in shared loops.
@@ -95,6 +136,8 @@ fn jammed_locals(code: &Code, outer: &Loop<'_>, nodes: &[Node<'_>]) -> BTreeSet<
             && !inner.header_mentions(code, &outer.var)
         {
             names.extend(jammed_locals(code, outer, &statements(inner.body)));
+        } else if node.kind() == "compound_statement" {
+            names.extend(jammed_locals(code, outer, &statements(*node)));
         }
     }
     names
