@@ -4,12 +4,14 @@
 
 use crate::environment::Warning;
 use crate::outcome::{Control, Levels, Outcome, Unit};
-use crate::plan::{Metric, Pairs, Settings};
+use crate::plan::{Pairs, Settings};
 use crate::{CompareError, Event, Failure, interrupt};
-use serde::{Deserialize, Serialize};
 use stats::{Clip, Design, Noise, Pilot, Progress, Rule, Session, SplitMix, robust, smallest_effect};
 
+mod rig;
 mod summing;
+
+pub use rig::{Group, Inside, Printed, Rig, Role, Sample};
 
 /// Units of identical arms, when the budget allows: sigma is then known to about 16 %.
 const NOISE_UNITS: usize = 20;
@@ -17,6 +19,9 @@ const NOISE_UNITS: usize = 20;
 const LEAST_NOISE_UNITS: usize = 5;
 /// Share of the budget for identical arms, beyond the least.
 const NOISE_SHARE: f64 = 0.2;
+/// An anytime run goes on until here, whatever it knows: with fewer units one wild pair leaves an end of the interval
+/// almost unbounded.
+const LEAST_UNITS: usize = 20;
 /// Runs of the first arm at the end.
 const CONTROL_RUNS: usize = 10;
 /// A first arm that moved by more than this makes the run void.
@@ -27,97 +32,6 @@ const PILOT_REPEATS: usize = 5;
 const MOST_REPEATS: usize = 200;
 /// Seconds between progress events.
 const PROGRESS_EVERY: f64 = 0.25;
-
-/// One timed run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
-    /// Seconds.
-    pub wall: f64,
-    /// Seconds in user mode, where known.
-    pub user: Option<f64>,
-    /// Seconds in the kernel, where known.
-    pub system: Option<f64>,
-    /// Bytes, where it can be seen.
-    pub peak_memory: Option<u64>,
-    /// Digest of what was printed, where it is kept.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub output: Option<Printed>,
-}
-
-impl Sample {
-    /// A run of which only the wall time is known.
-    pub fn of_wall(wall: f64) -> Self {
-        Self { wall, user: None, system: None, peak_memory: None, output: None }
-    }
-
-    pub(crate) fn time(&self, metric: Metric) -> f64 {
-        match metric {
-            Metric::Wall => self.wall,
-            Metric::User => self.user.unwrap_or(0.0),
-            Metric::Cpu => self.user.unwrap_or(0.0) + self.system.unwrap_or(0.0),
-        }
-    }
-}
-
-/// What a run printed: enough to tell two outputs apart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Printed {
-    /// Bytes.
-    pub length: u64,
-    /// 64-bit digest of all of them.
-    pub digest: u64,
-}
-
-/// Whether a group asks the question or measures the noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// What is asked.
-    Main,
-    /// Takes no changed path: whatever differs here is not the change.
-    Control,
-}
-
-/// Arms that are compared with the first among them, in the same round.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Indices into the rig's arms. At least two; the first is A.
-    pub arms: Vec<usize>,
-    /// What for.
-    pub role: Role,
-}
-
-/// What a unit of evidence is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inside {
-    /// Every run is a fresh process: one pair is one unit.
-    FreshProcess,
-    /// The named thing lives through a unit (a session, a build): its pairs' median is one unit.
-    LivesOn(&'static str),
-}
-
-/// Something that runs arms.
-pub trait Rig {
-    /// Names of the arms.
-    fn names(&self) -> Vec<String>;
-    /// Begins a unit: side i will run arm `sides[i]`, afresh. The same arm may come twice.
-    ///
-    /// # Errors
-    /// When a side cannot be made ready.
-    fn open(&mut self, sides: &[usize]) -> Result<(), CompareError>;
-    /// One timed run of a side.
-    ///
-    /// # Errors
-    /// When the run fails.
-    fn run(&mut self, side: usize) -> Result<Sample, CompareError>;
-    /// What lives through a unit.
-    fn inside(&self) -> Inside;
-    /// Seconds on a steady clock.
-    fn now(&self) -> f64;
-    /// What it noticed, once.
-    fn warnings(&mut self) -> Vec<Warning> {
-        Vec::new()
-    }
-}
 
 /// One arm against the first of its group.
 struct Contest {
@@ -164,7 +78,7 @@ pub fn drive(
 ) -> Result<Outcome, Failure> {
     settings.check()?;
     assert!(groups.iter().any(|group| group.role == Role::Main) && groups.iter().all(|group| group.arms.len() >= 2));
-    let names = rig.names();
+    let names = told_apart(&rig.names());
     let started = rig.now();
     let mut engine = Engine {
         samples: vec![Vec::new(); names.len()],
@@ -196,6 +110,15 @@ pub fn drive(
             Err(Failure { error, kept })
         }
     }
+}
+
+/// Arms of the same name get a number, so that reports can tell them apart.
+fn told_apart(names: &[String]) -> Vec<String> {
+    let numbered = |(i, name): (usize, &String)| {
+        let before = names[..i].iter().filter(|other| *other == name).count();
+        if before == 0 { name.clone() } else { format!("{name} ({})", before + 1) }
+    };
+    names.iter().enumerate().map(numbered).collect()
 }
 
 impl Engine<'_> {
@@ -364,7 +287,7 @@ impl Engine<'_> {
             rule,
             // A fifth of the budget: differences that need more are found a little later, easy ones hardly so.
             n_opt: (max as f64 / 5.0).clamp(13.0, 100.0),
-            min_units: 1,
+            min_units: LEAST_UNITS.min(max),
             question: self.settings.question,
             seed: self.settings.seed,
             ..Design::anytime(self.settings.alpha, self.settings.margin, clip, max.max(1))

@@ -17,7 +17,7 @@ pub mod samples;
 pub mod selfcheck;
 mod sequential;
 
-pub use engine::{Group, Rig, Role, Sample, drive};
+pub use engine::{Group, Inside, Printed, Rig, Role, Sample, drive};
 pub use environment::Warning;
 pub use error::{CompareError, Failure};
 pub use event::Event;

@@ -314,7 +314,7 @@ mod tests {
     }
 
     fn compare(plan: GitPlan) -> Result<Outcome, Failure> {
-        let settings = Settings { budget: 20.0, pairs: Pairs::Anytime { max: 25 }, ..Settings::default() };
+        let settings = Settings { budget: 8.0, pairs: Pairs::Anytime { max: 14 }, ..Settings::default() };
         crate::run(&Plan { target: Target::Git(plan), settings }, &mut |_| ())
     }
 

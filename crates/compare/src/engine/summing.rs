@@ -2,8 +2,15 @@
 
 use super::{Contest, Engine, MOST_DRIFT, Role};
 use crate::environment::Warning;
-use crate::outcome::{ArmReport, Comparison, Outcome, effect_of, effects_of};
+use crate::outcome::{ArmReport, Comparison, Control, Outcome, effect_of, effects_of};
 use stats::{Decision, Rule, e_bh, robust, smallest_effect};
+
+/// Of ln(median after / median before): a median's error is 1.2533 sigma / sqrt(n).
+fn standard_error(control: &Control) -> f64 {
+    let logarithms: Vec<f64> = control.before.iter().map(|seconds| seconds.ln()).collect();
+    let (before, after) = (control.before.len() as f64, control.after.len() as f64);
+    1.2533 * robust::mad_sigma(&logarithms) * (1.0 / before + 1.0 / after).sqrt()
+}
 
 impl Engine<'_> {
     pub(super) fn outcome(&mut self, aborted: Option<String>) -> Outcome {
@@ -108,15 +115,20 @@ impl Engine<'_> {
         }
     }
 
-    fn discarded(&self) -> Option<String> {
-        let drift = self.control.as_ref()?.drift;
-        (drift.abs() > MOST_DRIFT).then(|| {
-            format!(
-                "the first arm, measured again last, had drifted by {:+.1} % (more than {:.0} %); repeat it on a quieter machine",
-                100.0 * drift.exp_m1(),
-                100.0 * MOST_DRIFT
-            )
-        })
+    /// A drift beyond what is allowed, and beyond what the control's own few runs could show by chance.
+    fn discarded(&mut self) -> Option<String> {
+        let control = self.control.as_ref()?;
+        let (drift, by_chance) = (control.drift, 3.0 * standard_error(control));
+        if drift.abs() <= MOST_DRIFT {
+            return None;
+        }
+        let shown = format!("the first arm, measured again last, had drifted by {:+.1} %", 100.0 * drift.exp_m1());
+        if drift.abs() <= by_chance {
+            let what = format!("{shown}, which its noise (+-{:.0} %) explains", 100.0 * by_chance.exp_m1());
+            self.warnings.push(Warning::new(what, "repeat it on a quieter machine, or give each run more work"));
+            return None;
+        }
+        Some(format!("{shown} (more than {:.0} %); repeat it on a quieter machine", 100.0 * MOST_DRIFT))
     }
 
     /// A fixed n is looked at once, at its end, or not at all.

@@ -90,6 +90,12 @@ fn verdicts_of_two_arms() {
 }
 
 #[test]
+fn names_are_told_apart() {
+    let names = |names: &[&str]| told_apart(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(names(&["a", "b", "a", "a"]), ["a", "b", "a (2)", "a (3)"]);
+}
+
+#[test]
 fn identical_arms_come_first_and_the_first_arm_last() {
     let mut events = Vec::new();
     let mut rig = Simulated::new(&[0.02, 0.021], 0.01);
@@ -109,6 +115,19 @@ fn a_drifting_machine_voids_the_run() {
     let outcome = drive_two(&mut rig, &Settings { margin: 0.0, budget: 20.0, ..Settings::default() });
     assert!(outcome.discarded.as_ref().unwrap().contains("drifted"), "{:?}", outcome.control);
     assert_eq!((outcome.verdict, outcome.gate_exit_code()), (Decision::Undecided, 3));
+}
+
+#[test]
+fn a_control_too_noisy_to_show_a_drift_only_warns() {
+    let mut warned = 0;
+    for seed in 0..20 {
+        let mut rig = Simulated::new(&[0.02, 0.03], 0.3);
+        rig.random = SplitMix::new(seed);
+        let outcome = drive_two(&mut rig, &Settings { budget: 20.0, ..Settings::default() });
+        warned += outcome.warnings.iter().filter(|warning| warning.what.contains("its noise")).count();
+        assert!(outcome.discarded.is_none(), "{:?}", outcome.control.map(|control| control.drift));
+    }
+    assert!(warned > 5, "{warned}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn compare(connection: &str, a: &str, b: &str) -> Result<Outcome, Failure> {
         statement: statement.into(),
     };
     let plan = SqlPlan { psql, limit: 1.0, ..SqlPlan::new(connection, vec![arm("old", a), arm("new", b)]) };
-    let settings = Settings { budget: 20.0, pairs: Pairs::Anytime { max: 30 }, ..Settings::default() };
+    let settings = Settings { budget: 6.0, pairs: Pairs::Anytime { max: 20 }, ..Settings::default() };
     crate::run(&Plan { target: Target::Sql(plan), settings }, &mut |_| ())
 }
 
