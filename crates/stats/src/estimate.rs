@@ -86,10 +86,14 @@ pub fn interval(ys: &[f64], clip: f64, alpha: f64) -> Interval {
 /// those that the test rejects. For fewer than about 15 units E may fall again for shifts so far out that every y is
 /// clipped; the interval is the part around the estimate, which leaves out a shift only when all n signs agree.
 pub fn anytime_interval(ys: &[f64], clip: Clip, n_opt: f64, alpha: f64, landmarks: &[f64]) -> Interval {
-    let rho = anytime::rho(n_opt * clip.mean_square, alpha);
+    anytime_interval_at(ys, clip, anytime::rho(n_opt * clip.mean_square, alpha), alpha, landmarks)
+}
+
+/// As [`anytime_interval`], of a test with a given `rho`, at an error rate of `level`.
+pub(crate) fn anytime_interval_at(ys: &[f64], clip: Clip, rho: f64, level: f64, landmarks: &[f64]) -> Interval {
     let rejects = |theta: f64| {
         let (sum, squares) = moments(ys, theta, clip.at);
-        anytime::log_e(sum, squares, rho) >= -alpha.ln()
+        anytime::log_e(sum, squares, rho) >= -level.ln()
     };
     outward(ys, clip.at, landmarks, rejects)
 }

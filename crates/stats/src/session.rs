@@ -1,10 +1,10 @@
 //! The state machine that drives a comparison: y in, "go on" or a summary out. It flips no coin and reads no clock.
 
-use crate::anytime::Anytime;
+use crate::anytime::{Anytime, rho};
 use crate::clip::Clip;
-use crate::estimate::{anytime_interval, hodges_lehmann, interval};
+use crate::estimate::{anytime_interval, anytime_interval_at, hodges_lehmann, interval};
 use crate::sign_flip::sign_flip_p;
-use crate::verdict::{Decision, Estimate};
+use crate::verdict::{Decision, Estimate, Interval};
 use serde::{Deserialize, Serialize};
 
 /// When to stop.
@@ -164,6 +164,17 @@ impl Session {
         }
     }
 
+    /// Interval of the same anytime test at an error rate of `level`: for the comparisons that e-BH accepts.
+    pub fn interval_at(&self, level: f64) -> Interval {
+        let Design { alpha, clip, n_opt, .. } = self.design;
+        anytime_interval_at(&self.ys, clip, rho(n_opt * clip.mean_square, alpha), level, &[0.0])
+    }
+
+    /// The e-value against "no difference", whatever the rule.
+    pub fn e(&self) -> f64 {
+        self.zero.e()
+    }
+
     /// The y counted so far.
     pub fn units(&self) -> &[f64] {
         &self.ys
@@ -224,6 +235,18 @@ mod tests {
         assert!(harmless.estimate.high < 0.005, "{harmless:?}");
         let difference = drive(Design { question: Question::Difference, ..gate }, 0.012, 0.01);
         assert!(difference.n < worse.n && difference.estimate.low > 0.0, "{difference:?} {worse:?}");
+    }
+
+    #[test]
+    fn a_stricter_level_gives_a_wider_interval() {
+        let mut session = Session::new(Design::anytime(0.05, 0.0, CLIP, 100));
+        for i in 0..60 {
+            session.push(0.02 + 0.001 * f64::from(i % 7));
+        }
+        let (loose, strict) = (session.interval_at(0.05), session.interval_at(0.001));
+        assert!(strict.low < loose.low && loose.high < strict.high, "{loose:?} {strict:?}");
+        assert_eq!(loose, session.summary().estimate.interval());
+        assert_eq!(Some(session.e()), session.summary().e);
     }
 
     #[test]

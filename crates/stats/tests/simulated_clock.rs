@@ -137,6 +137,8 @@ fn a_two_percent_effect_is_found_with_its_sign() {
             assert!(count(&found, &[right]) >= 196, "{kind:?} {effect}: {} of {WINDOWS}", count(&found, &[right]));
             assert_eq!(count(&found, &[wrong]), 0, "{kind:?} {effect}");
         }
+    }
+    for kind in [Kind::Calm, Kind::HeavyTails] {
         let found = windows(kind, 0.02, fixed_long);
         assert!(count(&found, &[Decision::Worse]) >= 196, "{kind:?}: {}", count(&found, &[Decision::Worse]));
     }

@@ -1,0 +1,475 @@
+//! Drives a comparison: identical arms first, then coin-flipped rounds, the first arm again last.
+//!
+//! Knows no process, database or clock of its own: those belong to the [`Rig`]. Events go out between runs only.
+
+use crate::environment::Warning;
+use crate::outcome::{Control, Levels, Outcome, Unit};
+use crate::plan::{Metric, Pairs, Settings};
+use crate::{CompareError, Event, Failure, interrupt};
+use serde::{Deserialize, Serialize};
+use stats::{Clip, Design, Noise, Pilot, Progress, Rule, Session, SplitMix, robust, smallest_effect};
+
+mod summing;
+
+/// Units of identical arms, when the budget allows: sigma is then known to about 16 %.
+const NOISE_UNITS: usize = 20;
+/// Fewer do not give a scale.
+const LEAST_NOISE_UNITS: usize = 5;
+/// Share of the budget for identical arms, beyond the least.
+const NOISE_SHARE: f64 = 0.2;
+/// Runs of the first arm at the end.
+const CONTROL_RUNS: usize = 10;
+/// A first arm that moved by more than this makes the run void.
+pub(crate) const MOST_DRIFT: f64 = 0.05;
+/// Repeats inside a process that lives on, until the pilot knows better.
+const PILOT_REPEATS: usize = 5;
+/// More repeats inside a unit only delay the next unit.
+const MOST_REPEATS: usize = 200;
+/// Seconds between progress events.
+const PROGRESS_EVERY: f64 = 0.25;
+
+/// One timed run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Seconds.
+    pub wall: f64,
+    /// Seconds in user mode, where known.
+    pub user: Option<f64>,
+    /// Seconds in the kernel, where known.
+    pub system: Option<f64>,
+    /// Bytes, where it can be seen.
+    pub peak_memory: Option<u64>,
+    /// Digest of what was printed, where it is kept.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub output: Option<Printed>,
+}
+
+impl Sample {
+    /// A run of which only the wall time is known.
+    pub fn of_wall(wall: f64) -> Self {
+        Self { wall, user: None, system: None, peak_memory: None, output: None }
+    }
+
+    pub(crate) fn time(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Wall => self.wall,
+            Metric::User => self.user.unwrap_or(0.0),
+            Metric::Cpu => self.user.unwrap_or(0.0) + self.system.unwrap_or(0.0),
+        }
+    }
+}
+
+/// What a run printed: enough to tell two outputs apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Printed {
+    /// Bytes.
+    pub length: u64,
+    /// 64-bit digest of all of them.
+    pub digest: u64,
+}
+
+/// Whether a group asks the question or measures the noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// What is asked.
+    Main,
+    /// Takes no changed path: whatever differs here is not the change.
+    Control,
+}
+
+/// Arms that are compared with the first among them, in the same round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Indices into the rig's arms. At least two; the first is A.
+    pub arms: Vec<usize>,
+    /// What for.
+    pub role: Role,
+}
+
+/// What a unit of evidence is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// Every run is a fresh process: one pair is one unit.
+    FreshProcess,
+    /// The named thing lives through a unit (a session, a build): its pairs' median is one unit.
+    LivesOn(&'static str),
+}
+
+/// Something that runs arms.
+pub trait Rig {
+    /// Names of the arms.
+    fn names(&self) -> Vec<String>;
+    /// Begins a unit: side i will run arm `sides[i]`, afresh. The same arm may come twice.
+    ///
+    /// # Errors
+    /// When a side cannot be made ready.
+    fn open(&mut self, sides: &[usize]) -> Result<(), CompareError>;
+    /// One timed run of a side.
+    ///
+    /// # Errors
+    /// When the run fails.
+    fn run(&mut self, side: usize) -> Result<Sample, CompareError>;
+    /// What lives through a unit.
+    fn inside(&self) -> Inside;
+    /// Seconds on a steady clock.
+    fn now(&self) -> f64;
+    /// What it noticed, once.
+    fn warnings(&mut self) -> Vec<Warning> {
+        Vec::new()
+    }
+}
+
+/// One arm against the first of its group.
+struct Contest {
+    base: usize,
+    arm: usize,
+    role: Role,
+    session: Session,
+    units: Vec<Unit>,
+}
+
+struct Engine<'a> {
+    rig: &'a mut dyn Rig,
+    groups: &'a [Group],
+    settings: &'a Settings,
+    on: &'a mut dyn FnMut(&Event),
+    random: SplitMix,
+    names: Vec<String>,
+    started: f64,
+    shown: f64,
+    /// Seconds of each arm's first run.
+    first: Vec<f64>,
+    samples: Vec<Vec<Sample>>,
+    noise: Vec<f64>,
+    before: Vec<f64>,
+    repeats: usize,
+    unit_seconds: f64,
+    planned: usize,
+    sigma: Option<Noise>,
+    contests: Vec<Contest>,
+    control: Option<Control>,
+    levels: Option<Levels>,
+    warnings: Vec<Warning>,
+}
+
+/// Runs a whole comparison on a rig.
+///
+/// # Errors
+/// When a run fails; what was measured until then is kept in the failure.
+pub fn drive(
+    rig: &mut dyn Rig,
+    groups: &[Group],
+    settings: &Settings,
+    on: &mut dyn FnMut(&Event),
+) -> Result<Outcome, Failure> {
+    settings.check()?;
+    assert!(groups.iter().any(|group| group.role == Role::Main) && groups.iter().all(|group| group.arms.len() >= 2));
+    let names = rig.names();
+    let started = rig.now();
+    let mut engine = Engine {
+        samples: vec![Vec::new(); names.len()],
+        first: vec![0.0; names.len()],
+        random: SplitMix::new(settings.seed),
+        repeats: 1,
+        names,
+        started,
+        shown: started,
+        rig,
+        groups,
+        settings,
+        on,
+        noise: Vec::new(),
+        before: Vec::new(),
+        unit_seconds: 0.0,
+        planned: 0,
+        sigma: None,
+        contests: Vec::new(),
+        control: None,
+        levels: None,
+        warnings: Vec::new(),
+    };
+    match engine.phases() {
+        Ok(()) => Ok(engine.outcome(None)),
+        Err(error) => {
+            let kept = engine.samples.iter().any(|runs| !runs.is_empty()) || !engine.noise.is_empty();
+            let kept = kept.then(|| Box::new(engine.outcome(Some(error.to_string()))));
+            Err(Failure { error, kept })
+        }
+    }
+}
+
+impl Engine<'_> {
+    fn phases(&mut self) -> Result<(), CompareError> {
+        self.first_runs()?;
+        self.identical_arms()?;
+        self.rounds()?;
+        self.first_arm_again()
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.rig.now() - self.started
+    }
+
+    fn main_group(&self) -> &Group {
+        self.groups.iter().find(|group| group.role == Role::Main).expect("checked at the start")
+    }
+
+    fn first_arm(&self) -> usize {
+        self.main_group().arms[0]
+    }
+
+    /// Every arm once, uncounted: fails early, levels the page cache, shows different outputs.
+    fn first_runs(&mut self) -> Result<(), CompareError> {
+        for group in self.groups {
+            let mut printed: Option<Printed> = None;
+            for arm in &group.arms {
+                self.rig.open(&[*arm])?;
+                let sample = self.timed(0, *arm)?;
+                self.first[*arm] = sample.wall;
+                if let (Some(expected), Some(found)) = (&printed, &sample.output) {
+                    self.same_output(group.arms[0], *arm, expected, found)?;
+                }
+                printed = printed.or(sample.output);
+            }
+        }
+        Ok(())
+    }
+
+    fn same_output(&self, a: usize, b: usize, expected: &Printed, found: &Printed) -> Result<(), CompareError> {
+        if expected == found {
+            return Ok(());
+        }
+        let detail = if expected.length == found.length {
+            format!("{} bytes each, but not the same", found.length)
+        } else {
+            format!("{} and {} bytes", expected.length, found.length)
+        };
+        Err(CompareError::OutputsDiffer { a: self.names[a].clone(), b: self.names[b].clone(), detail })
+    }
+
+    /// A run whose time is above 0.
+    fn timed(&mut self, side: usize, arm: usize) -> Result<Sample, CompareError> {
+        if interrupt::asked() {
+            return Err(CompareError::Interrupted);
+        }
+        let sample = self.rig.run(side)?;
+        if sample.time(self.settings.metric) > 0.0 {
+            Ok(sample)
+        } else {
+            Err(CompareError::ZeroTime(self.names[arm].clone()))
+        }
+    }
+
+    /// One unit: repeats of all sides, each repeat in a fresh random order. Gives side by side the logarithms of the
+    /// times, repeat by repeat.
+    fn unit(&mut self, sides: &[usize], keep: bool) -> Result<Vec<Vec<f64>>, CompareError> {
+        self.rig.open(sides)?;
+        let mut order: Vec<usize> = (0..sides.len()).collect();
+        let mut logarithms = vec![Vec::with_capacity(self.repeats); sides.len()];
+        for _ in 0..self.repeats {
+            self.random.shuffle(&mut order);
+            let mut outputs: Vec<Option<Printed>> = vec![None; sides.len()];
+            for side in &order {
+                let sample = self.timed(*side, sides[*side])?;
+                logarithms[*side].push(sample.time(self.settings.metric).ln());
+                outputs[*side].clone_from(&sample.output);
+                if keep {
+                    self.samples[sides[*side]].push(sample);
+                }
+            }
+            for (side, found) in outputs.iter().enumerate().skip(1) {
+                if let (Some(expected), Some(found)) = (&outputs[0], found) {
+                    self.same_output(sides[0], sides[side], expected, found)?;
+                }
+            }
+        }
+        Ok(logarithms)
+    }
+
+    /// The noise floor, the clip and the repeats, all fixed before the first counted unit.
+    fn identical_arms(&mut self) -> Result<(), CompareError> {
+        let first = self.first_arm();
+        let lives_on = matches!(self.rig.inside(), Inside::LivesOn(_));
+        self.repeats = if lives_on { PILOT_REPEATS } else { 1 };
+        let units = if self.settings.noise.is_some() { LEAST_NOISE_UNITS } else { NOISE_UNITS };
+        (self.on)(&Event::NoiseStarted { units });
+        let begun = self.rig.now();
+        let mut pilot = Vec::new();
+        let mut run_seconds = 0.0;
+        while self.noise.len() < units {
+            let spent = self.rig.now() - begun;
+            if self.noise.len() >= LEAST_NOISE_UNITS && spent > NOISE_SHARE * self.settings.budget {
+                break;
+            }
+            let logarithms = self.unit(&[first, first], false)?;
+            run_seconds += logarithms.iter().flatten().map(|ln| ln.exp()).sum::<f64>();
+            let differences: Vec<f64> = logarithms[1].iter().zip(&logarithms[0]).map(|(b, a)| b - a).collect();
+            self.before.extend(logarithms.iter().flatten().map(|ln| ln.exp()));
+            self.noise.push(robust::median(&differences));
+            pilot.extend(differences);
+        }
+        let n = self.noise.len() as f64;
+        self.unit_seconds = (self.rig.now() - begun) / n;
+        self.sigma = self.settings.noise.or_else(|| Noise::of(&self.noise));
+        if let Inside::LivesOn(what) = self.rig.inside() {
+            let pair_seconds = run_seconds / (n * self.repeats as f64);
+            self.allocate(what, &pilot, pair_seconds);
+        }
+        self.design();
+        Ok(())
+    }
+
+    /// Repeats inside a unit, from the identical arms as the pilot.
+    fn allocate(&mut self, what: &str, pilot: &[f64], pair_seconds: f64) {
+        let counts = [self.noise.len(), self.repeats];
+        let opening = (self.unit_seconds - pair_seconds * self.repeats as f64).max(pair_seconds);
+        let costs = [opening, pair_seconds];
+        let wanted = if self.settings.margin > 0.0 { self.settings.margin } else { 0.005 };
+        if let Ok(found) = (Pilot { values: pilot, counts: &counts, costs: &costs }).allocate(wanted) {
+            self.repeats = found.repeats[1].clamp(1, MOST_REPEATS);
+            self.unit_seconds = opening + pair_seconds * self.repeats as f64;
+            self.levels = Some(Levels {
+                names: vec![what.to_owned(), "run".to_owned()],
+                repeats: found.repeats,
+                variances: found.variances,
+                used: self.repeats,
+            });
+        }
+    }
+
+    /// Seconds of one round of all groups, from the identical arms and each arm's first run.
+    fn round_seconds(&self) -> f64 {
+        let one = self.first[self.first_arm()].max(1e-9);
+        let all: f64 = self.groups.iter().flat_map(|group| &group.arms).map(|arm| self.first[*arm] / one).sum();
+        self.unit_seconds / 2.0 * all
+    }
+
+    fn reserve(&self) -> f64 {
+        self.unit_seconds / 2.0 / self.repeats as f64 * CONTROL_RUNS as f64
+    }
+
+    fn design(&mut self) {
+        let left = self.settings.budget - self.elapsed() - self.reserve();
+        let fits = (left / self.round_seconds()).max(1.0) as usize;
+        let (rule, max) = match self.settings.pairs {
+            Pairs::Anytime { max } => (Rule::Anytime, max.min(fits)),
+            Pairs::Fixed(n) => (Rule::Fixed, n),
+        };
+        self.planned = max;
+        let clip = match self.settings.noise {
+            Some(noise) => Clip::of_sigma(noise.sigma),
+            None => Clip::of_burn_in(&self.noise),
+        };
+        let design = Design {
+            rule,
+            // A fifth of the budget: differences that need more are found a little later, easy ones hardly so.
+            n_opt: (max as f64 / 5.0).clamp(13.0, 100.0),
+            min_units: 1,
+            question: self.settings.question,
+            seed: self.settings.seed,
+            ..Design::anytime(self.settings.alpha, self.settings.margin, clip, max.max(1))
+        };
+        let contest = |group: &Group| {
+            let (base, role) = (group.arms[0], group.role);
+            let session =
+                Session::new(if role == Role::Main { design } else { Design { rule: Rule::Anytime, ..design } });
+            let make =
+                move |arm: &usize| Contest { base, arm: *arm, role, session: session.clone(), units: Vec::new() };
+            group.arms[1..].iter().map(make).collect::<Vec<_>>()
+        };
+        self.contests = self.groups.iter().flat_map(contest).collect();
+        let sigma = self.sigma.map_or(f64::NAN, |noise| noise.sigma);
+        (self.on)(&Event::NoiseMeasured { sigma, resolvable: smallest_effect(sigma, max), units: max });
+        self.warn_about_design(rule, fits);
+    }
+
+    fn warn_about_design(&mut self, rule: Rule, fits: usize) {
+        let minute = |units: f64| format!("allow {:.0} s with --budget", (units * self.round_seconds()).ceil());
+        if rule == Rule::Anytime && fits < 13 {
+            let what = format!("the budget allows only {fits} pairs; fewer than 13 cannot decide");
+            self.warnings.push(Warning::new(what, minute(40.0)));
+        }
+        if stats::sign_flip_p(&self.noise, f64::INFINITY, self.settings.seed) <= 0.001 {
+            self.warnings.push(Warning::new(
+                "identical arms were told apart (p below 0.1 %)",
+                "do not trust small differences here; look for something that alternates with the runs",
+            ));
+        }
+    }
+
+    fn rounds(&mut self) -> Result<(), CompareError> {
+        let groups = self.groups;
+        let many = self.main_group().arms.len() > 2;
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        for n in 0..self.planned {
+            // A fixed n was asked for by the user: the budget does not cut it short until it is spent twice.
+            let allowed = match self.settings.pairs {
+                Pairs::Anytime { .. } => self.settings.budget - self.reserve(),
+                Pairs::Fixed(_) => 2.0 * self.settings.budget,
+            };
+            if n > 0 && self.elapsed() + self.elapsed_per_round(n) > allowed {
+                break;
+            }
+            self.random.shuffle(&mut order);
+            let mut stop = false;
+            for group in &order {
+                stop |= self.round_of(&groups[*group])?;
+            }
+            self.progress(n + 1);
+            if stop && !many {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn elapsed_per_round(&self, rounds: usize) -> f64 {
+        let first = self.contests.first().and_then(|contest| contest.units.first()).map_or(0.0, |unit| unit.at);
+        if rounds < 2 { self.round_seconds() } else { (self.elapsed() - first) / (rounds as f64 - 1.0) }
+    }
+
+    /// One unit of a group; whether the question is answered.
+    fn round_of(&mut self, group: &Group) -> Result<bool, CompareError> {
+        let logarithms = self.unit(&group.arms, true)?;
+        let at = self.elapsed();
+        let mut stop = false;
+        for (side, arm) in group.arms.iter().enumerate().skip(1) {
+            let differences: Vec<f64> = logarithms[side].iter().zip(&logarithms[0]).map(|(b, a)| b - a).collect();
+            let ln = robust::median(&differences);
+            let same = |contest: &&mut Contest| contest.arm == *arm && contest.base == group.arms[0];
+            let contest = self.contests.iter_mut().find(same).expect("every pair has its contest");
+            contest.units.push(Unit { at, ln });
+            let answered = matches!(contest.session.push(ln), Progress::Stop(_));
+            stop |= answered && group.role == Role::Main;
+        }
+        Ok(stop)
+    }
+
+    fn progress(&mut self, units: usize) {
+        let now = self.rig.now();
+        if now - self.shown < PROGRESS_EVERY {
+            return;
+        }
+        self.shown = now;
+        let Some(contest) = self.contests.iter().find(|contest| contest.role == Role::Main) else { return };
+        let effect = stats::hodges_lehmann(contest.session.units()).exp_m1();
+        let e = (contest.session.design().rule == Rule::Anytime).then(|| contest.session.e().min(f64::MAX));
+        (self.on)(&Event::Progress { units, of: self.planned, elapsed: now - self.started, effect, e });
+    }
+
+    fn first_arm_again(&mut self) -> Result<(), CompareError> {
+        (self.on)(&Event::ControlStarted);
+        let first = self.first_arm();
+        self.rig.open(&[first])?;
+        let mut after = Vec::new();
+        for _ in 0..CONTROL_RUNS {
+            after.push(self.timed(0, first)?.time(self.settings.metric));
+        }
+        let drift = (robust::median(&after) / robust::median(&self.before)).ln();
+        self.control = Some(Control { before: std::mem::take(&mut self.before), after, drift });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

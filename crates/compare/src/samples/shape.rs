@@ -1,0 +1,27 @@
+//! Reads parts of a JSON value, with messages that say where. Knows no format.
+
+use super::Problem;
+use serde_json::Value;
+
+pub(super) fn text<'a>(json: &'a Value, key: &str) -> Option<&'a str> {
+    json.get(key).and_then(Value::as_str)
+}
+
+pub(super) fn array<'a>(json: &'a Value, key: &str) -> Result<&'a Vec<Value>, Problem> {
+    json.get(key)
+        .and_then(Value::as_array)
+        .ok_or_else(|| Problem::new(format!("has no list `{key}`"), "export it again with the tool's JSON option"))
+}
+
+/// A list of numbers; null is what tools write for NaN.
+pub(super) fn numbers(json: &Value, name: &str) -> Result<Vec<f64>, Problem> {
+    let list =
+        json.as_array().ok_or_else(|| Problem::new(format!("`{name}` is not a list of numbers"), "export it again"))?;
+    let number = |(i, value): (usize, &Value)| {
+        value.as_f64().ok_or_else(|| {
+            let problem = format!("sample {} of `{name}` is not a number ({value})", i + 1);
+            Problem::new(problem, "remove it, after finding out why it is there")
+        })
+    };
+    list.iter().enumerate().map(number).collect()
+}
