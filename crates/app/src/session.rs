@@ -77,7 +77,7 @@ pub fn workload_names(problem: &Problem) -> Vec<String> {
 }
 
 /// The problem named, if it is found where problems lie and is still the one with this digest.
-pub fn unchanged(name: &str, digest: &str) -> Option<Problem> {
-    let folder = crate::plan::problem_folder(Path::new(name)).ok()?;
+pub fn unchanged(name: &Path, digest: &str) -> Option<Problem> {
+    let folder = crate::plan::problem_folder(name).ok()?;
     Problem::load(&folder).ok().filter(|problem| problem.digest.to_string() == digest)
 }

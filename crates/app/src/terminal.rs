@@ -209,7 +209,8 @@ fn ablated(hunk: &str, judgement: &Judgement) -> String {
     let says = match judgement.verdict {
         Worse => format!("{cost}slower without: it pays"),
         Better => format!("{cost}without: it costs"),
-        ref other => format!("without: {}", other.name()),
+        ref other if other.is_measured() => format!("without: {}", other.name()),
+        _ => "does not work without".to_owned(),
     };
     format!("{says:<32} {hunk}")
 }

@@ -10,6 +10,7 @@ use crate::{session, store};
 use model::{Estimate, Verdict};
 use report::{AblationView, CampaignView, JumpView};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Runs it.
 ///
@@ -18,7 +19,7 @@ use std::fmt::Write as _;
 pub fn run(args: &MineArgs) -> Outcome {
     let ledger = store::open_existing(&Place::new(&args.place))?;
     let campaign = store::campaign(&ledger, &args.campaign)?;
-    let problem = session::unchanged(&campaign.problem, &campaign.problem_digest);
+    let problem = session::unchanged(Path::new(&campaign.problem), &campaign.problem_digest);
     let view = artefacts::read(&ledger, &campaign.id, problem.as_ref())?;
     if args.html {
         println!("{}", report::html(&view));
@@ -60,7 +61,7 @@ fn ablation(ablation: &AblationView) -> [String; 4] {
         Verdict::Worse => "pays".to_owned(),
         Verdict::Better => "costs".to_owned(),
         Verdict::Equivalent | Verdict::Undecided => "makes no difference that was seen".to_owned(),
-        other => format!("is needed: {other}"),
+        other => format!("is needed: {}", other.to_string().lines().next().unwrap_or_default()),
     };
     [ablation.hunk.clone(), cost, interval, says]
 }

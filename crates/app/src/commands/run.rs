@@ -120,11 +120,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
         voice: voice.clone(),
         clock: &|| Seconds::from(start.elapsed()),
         stop: &interrupt::asked,
-        farewell: format!(
-            "interrupted; all that was judged is in {}. Go on with: rooflab run {} --resume",
-            plan.place.ledger.display(),
-            plan.folder.display()
-        ),
+        farewell: farewell(plan),
     };
     let mut proposer = Embedded::new(spec.seed);
     let mut driver = Driver::new(parts, events, spent(&spec));
@@ -143,6 +139,13 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     let summary = report::terminal::summary(&written.view);
     voice.say(&Notice::Finished { summary: &summary, report: &written.report });
     Ok(Done::Complete)
+}
+
+/// How to go on, as a line that can be pasted.
+fn farewell(plan: &RunPlan) -> String {
+    let (ledger, folder, out) = (plan.place.ledger.display(), plan.folder.display(), plan.place.out.display());
+    let place = format!("--out {out} --ledger {ledger}");
+    format!("interrupted; all that was judged is in {ledger}. Go on with:\n  rooflab run {folder} {place} --resume")
 }
 
 fn spent(spec: &CampaignSpec) -> Spent {
