@@ -17,7 +17,7 @@ pub struct Policy {
     pub promotion_alpha: f64,
     /// Candidates asked of the proposer at a time.
     pub batch: usize,
-    /// Text hunks at most in the leave-one-out ablation; each costs a judgement.
+    /// Jumps and text hunks at most in the leave-one-out ablation; each costs a judgement.
     pub max_ablations: usize,
 }
 

@@ -3,7 +3,7 @@
 use crate::archive::{Candidate, Standing};
 use crate::campaign::Campaign;
 use model::{CandidateId, Estimate, Outcome, Source, Verdict};
-use similar::{DiffTag, TextDiff};
+use similar::{DiffTag, TextDiff, TextMerge};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -127,6 +127,23 @@ pub fn without(winner: &Source, base: &Source, hunk: &Hunk) -> Source {
         }
     }
     source
+}
+
+/// The winner with one jump of its lineage taken back, its later jumps kept: the jump's patch applied in reverse. None
+/// when later jumps changed the same lines, or when nothing of it is left.
+pub fn without_jump(campaign: &Campaign, winner: CandidateId, jump: CandidateId) -> Option<Source> {
+    let source = |id: CandidateId| campaign.archive.get(id).map(|c| &c.proposal.source);
+    let parent = campaign.archive.get(jump)?.proposal.parents.first()?;
+    let (winner, after, before) = (source(winner)?, source(jump)?, source(*parent)?);
+    let merge = TextMerge::from_lines(after.text.as_str(), winner.text.as_str(), before.text.as_str());
+    if merge.is_conflicted() {
+        return None;
+    }
+    let added = |flag: &String| after.flags.contains(flag) && !before.flags.contains(flag);
+    let mut flags: Vec<String> = winner.flags.iter().filter(|flag| !added(flag)).cloned().collect();
+    flags.extend(before.flags.iter().filter(|flag| !after.flags.contains(flag)).cloned());
+    let changed = Source { text: merge.to_string(), flags, ..winner.clone() };
+    (changed != *winner).then_some(changed)
 }
 
 /// How one kind of edit fared.

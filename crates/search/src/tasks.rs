@@ -1,8 +1,9 @@
 //! What is left to do when the search has ended, as data: the app executes it and emits the events.
 
 use crate::campaign::{Campaign, Policy};
-use crate::mining::{hunks, without};
-use model::{Arm, CandidateId};
+use crate::mining::{hunks, without, without_jump};
+use model::{Arm, CandidateId, Source};
+use std::collections::BTreeSet;
 
 /// One thing to do after the search.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,21 +57,33 @@ fn comparisons(campaign: &Campaign) -> Vec<Task> {
         candidate: winner.clone(),
         against: Arm::Baseline(name.to_owned()),
     };
-    spec.baselines.iter().map(|baseline| of(&baseline.name)).collect()
+    let others = spec.baselines.iter().filter(|baseline| baseline.source.as_ref() != Some(&best.proposal.source));
+    others.map(|baseline| of(&baseline.name)).collect()
 }
 
+/// The winner without one jump of its lineage each, then without one hunk of its difference to candidate 0 each.
 fn ablations(campaign: &Campaign, policy: &Policy) -> Vec<Task> {
     let (Some(best), Some(base)) = (campaign.best(), campaign.archive.get(CandidateId(0))) else { return Vec::new() };
     let (winner, base) = (&best.proposal.source, &base.proposal.source);
     let done = |name: &str| campaign.ablations.iter().any(|(hunk, _)| hunk == name);
-    hunks(base, winner)
+    let mut parts: Vec<(String, Source)> = Vec::new();
+    for id in campaign.archive.ancestors(best.id) {
+        let Some(jump) = campaign.archive.get(id) else { continue };
+        if let Some(source) = without_jump(campaign, best.id, id) {
+            parts.push((format!("candidate {}: {}", id.0, jump.proposal.note), source));
+        }
+    }
+    parts.extend(hunks(base, winner).into_iter().map(|hunk| (hunk.words.clone(), without(winner, base, &hunk))));
+    let mut seen = BTreeSet::new();
+    parts
         .into_iter()
+        .filter(|(_, source)| source != base && seen.insert(source.digest()))
         .take(policy.max_ablations)
-        .filter(|hunk| !done(&hunk.words))
-        .map(|hunk| Task::Ablate {
-            candidate: Arm::Source(without(winner, base, &hunk)),
+        .filter(|(words, _)| !done(words))
+        .map(|(hunk, source)| Task::Ablate {
+            hunk,
+            candidate: Arm::Source(source),
             against: Arm::Source(winner.clone()),
-            hunk: hunk.words,
         })
         .collect()
 }

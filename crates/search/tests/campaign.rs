@@ -143,7 +143,7 @@ fn a_campaign_runs_to_its_end() {
     assert_eq!(tally.attempted, 12);
     assert_eq!(tally.attempted, tally.invalid + tally.cheated + tally.noise + tally.loss + tally.win);
     assert_eq!(campaign.comparisons.keys().collect::<Vec<_>>(), ["winner/naive", "winner/stock"]);
-    assert!(campaign.certificate.is_some() && !campaign.ablations.is_empty());
+    assert!(campaign.certificate.is_some() && !campaign.ablations.is_empty() && campaign.champion() != CandidateId(0));
     let jumps = mining::lineage(&campaign, campaign.champion());
     assert_eq!(jumps.first().map(|jump| jump.parent), Some(CandidateId(0)));
     assert!(jumps.iter().all(|jump| !jump.diff.is_empty()));
@@ -161,7 +161,7 @@ fn the_same_seed_makes_the_same_events() {
 #[test]
 fn an_interrupted_campaign_goes_on_as_if_it_had_not_been() {
     let whole = play(&mut Campaign::default(), 5, 8);
-    for cut in [0, 1, 2, 3, 4, 7, 10, whole.len() - 1] {
+    for cut in [0, 2, 4, 7, whole.len() - 1] {
         let mut campaign = Campaign::fold(&whole[..cut]);
         let rest = play(&mut campaign, 5, 8);
         assert_eq!(whole[cut..], rest[..], "cut at {cut}");
@@ -176,6 +176,30 @@ fn proposed(text: &str, parent: u32) -> Proposal {
         note: "x".to_owned(),
         edit: "x".to_owned(),
     }
+}
+
+#[test]
+fn a_jump_taken_back() {
+    let mut campaign = Campaign::default();
+    let mut started = spec(1, 5);
+    started.baselines[0].source = Some(Source::c("a\nb\nc\nd\ne\n"));
+    campaign.apply(&Event::Started { spec: started });
+    let texts = ["A\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", "A\nb\nc\nd\nEE\n"];
+    for (parent, text) in (0..).zip(texts) {
+        let mut proposal = proposed(text, parent);
+        proposal.source.flags = if parent == 1 { vec!["-O2".to_owned()] } else { Vec::new() };
+        campaign.apply(&Event::Proposed { id: campaign.archive.next_id(), proposal });
+    }
+    let check = |winner: u32, jump: u32, expected: Option<(&str, &[&str])>| {
+        let found = mining::without_jump(&campaign, CandidateId(winner), CandidateId(jump));
+        let found = found.as_ref().map(|s| (s.text.as_str(), s.flags.iter().map(String::as_str).collect::<Vec<_>>()));
+        assert_eq!(found, expected.map(|(text, flags)| (text, flags.to_vec())), "{winner} without {jump}");
+    };
+    check(2, 1, Some(("a\nb\nc\nd\nE\n", &["-O2"])));
+    check(2, 2, Some(("A\nb\nc\nd\ne\n", &[])));
+    check(3, 1, Some(("a\nb\nc\nd\nEE\n", &[])));
+    // The third changed what the second had.
+    check(3, 2, None);
 }
 
 #[test]
@@ -241,7 +265,7 @@ fn the_budget_ends_the_search() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6))]
+    #![proptest_config(ProptestConfig::with_cases(3))]
 
     #[test]
     fn a_fold_is_the_incremental_state(seed in 0_u64..1000, part in 0.0..1.0_f64) {

@@ -50,7 +50,7 @@ int main(void) {
 }
 ";
 
-fn helpers() -> &'static str {
+fn printing() -> &'static str {
     ATTENTION_MAIN.split("int main").next().unwrap_or_default()
 }
 
@@ -107,7 +107,7 @@ fn first_offers_compute_the_same() {
     if !sources::has_compiler("first_offers_compute_the_same") {
         return;
     }
-    let with_helpers = |main: &str| format!("{}{main}", helpers());
+    let with_printing = |main: &str| format!("{}{main}", printing());
     let check = |name: &str, text: &str, main: &str| {
         let expected = numbers(&output(&format!("{text}\n{main}"), &[]).unwrap());
         assert!(expected.iter().all(|x| x.is_finite()));
@@ -118,8 +118,8 @@ fn first_offers_compute_the_same() {
         }
     };
     check("attention", ATTENTION, ATTENTION_MAIN);
-    check("matmul", MATMUL, &with_helpers(MATMUL_MAIN));
-    check("rms-norm", RMS_NORM, &with_helpers(RMS_MAIN));
+    check("matmul", MATMUL, &with_printing(MATMUL_MAIN));
+    check("rms-norm", RMS_NORM, &with_printing(RMS_MAIN));
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn chains_compute_the_same() {
         let (text, flags) = chain(source, steps);
         same(&format!("{steps:?}"), main, &text, &flags, &expected);
     };
-    let matmul = format!("{}{MATMUL_MAIN}", helpers());
+    let matmul = format!("{}{MATMUL_MAIN}", printing());
     // 192 columns: a strip of 128 leaves 64 for the statements as they were.
     run(MATMUL, &matmul, &[("register-tile", "register-tile the sum s: 2 x 128 lanes of i x j")]);
-    let rms = format!("{}{RMS_MAIN}", helpers());
+    let rms = format!("{}{RMS_MAIN}", printing());
     run(
         RMS_NORM,
         &rms,

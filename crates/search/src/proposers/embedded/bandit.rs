@@ -31,8 +31,8 @@ impl Bandit {
                 entry.1 += share;
             };
             count(move_name, 1.0);
-            // A revision repeats its parent's steps: they are not what was tried.
-            if candidate.proposal.edit != "revise" {
+            // These repeat their parent's steps: they are not what was tried.
+            if !["revise", "restructure"].contains(&candidate.proposal.edit.as_str()) {
                 for step in &own {
                     count(&step.kind, 1.0 / own.len() as f64);
                 }

@@ -46,7 +46,7 @@ pub fn own_steps(proposal: &Proposal) -> Vec<Step> {
         let (what, line) = located(&proposal.note);
         return vec![Step { kind: proposal.edit.clone(), what, line }];
     }
-    if !["chain", "revise"].contains(&proposal.edit.as_str()) {
+    if !["chain", "restructure", "revise"].contains(&proposal.edit.as_str()) {
         return Vec::new();
     }
     let steps = from(&proposal.note).map_or(proposal.note.as_str(), |(_, steps)| steps);

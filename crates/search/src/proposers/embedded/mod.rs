@@ -1,7 +1,8 @@
 //! The embedded proposer: edits a C source's syntax tree. Needs no network and no model.
 //!
-//! Four moves: one edit; a chain of edits that only pay together; a revision (the same steps from an ancestor on, with
-//! one inserted, left out or made otherwise); a crossover. Chances follow what the verdicts so far say (`bandit`).
+//! Five moves: one edit; a chain of edits that only pay together; a restructuring (from the start of the lineage: an edit
+//! that others build on, those others, then the lineage's own steps as far as they still apply); a revision (the same
+//! steps again with one inserted, left out or made otherwise); a crossover. Chances follow what the verdicts so far say (`bandit`).
 //! Everything is a function of the seed and the campaign: nothing is remembered outside of them.
 
 mod affine;
@@ -34,7 +35,8 @@ const PATIENCE: usize = 200;
 /// Sites that the follow-up of a chain is applied to, at most.
 const FOLLOW_UPS: usize = 4;
 /// The moves and their chances before anything is known.
-const MOVES: &[(&str, f64)] = &[("edit", 5.0), ("chain", 3.0), ("revise", 1.5), ("crossover", 0.5)];
+const MOVES: &[(&str, f64)] =
+    &[("edit", 5.0), ("chain", 3.0), ("restructure", 4.0), ("revise", 1.5), ("crossover", 0.5)];
 
 /// The proposer. Its seed is the campaign's.
 pub struct Embedded {
@@ -96,6 +98,7 @@ impl Turn<'_, '_> {
         let parent = selection::parent(self.context.campaign, self.rng)?;
         match self.bandit.choose(MOVES, self.rng) {
             "chain" => self.chain(parent),
+            "restructure" => self.restructure(parent),
             "revise" => self.revise(parent),
             "crossover" => crossover::cross(self.context, parent, self.rng),
             _ => self.single(parent),
@@ -160,6 +163,25 @@ impl Turn<'_, '_> {
             code = next;
         }
         code
+    }
+
+    /// The lineage again on another ground. Small early gains would otherwise bar the way to what only pays on the
+    /// untouched source.
+    fn restructure(&mut self, parent: &Candidate) -> Option<Proposal> {
+        let (root, steps) = genome::genome(self.context.campaign, parent.id)?;
+        let ground: Vec<(&str, f64)> =
+            EDITS.iter().filter(|edit| edit.follow.is_some()).map(|edit| (edit.kind, edit.weight)).collect();
+        let edit = edits::edit(self.bandit.choose(&ground, self.rng))?;
+        let follow = edit.follow.and_then(edits::edit)?;
+        let start = self.parse(&self.context.campaign.archive.get(root)?.proposal.source)?;
+        let offer = pick((edit.offers)(&start), self.rng)?;
+        let mut done = vec![Step::of(edit.kind, &offer)];
+        let mut code = self.parse(&source(&offer))?;
+        code = self.follow_up(code, follow, &mut done);
+        for step in steps.iter().filter(|step| step.kind != edit.kind && step.kind != follow.kind) {
+            code = self.replay(code, step, &mut done)?;
+        }
+        Some(proposal(parent, of_code(&code), "restructure", genome::note(Some(root), &done)))
     }
 
     /// The parent's steps again with one changed.
