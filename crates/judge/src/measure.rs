@@ -192,6 +192,13 @@ impl Judge {
         if meeting.is_ceiling[0] {
             return Ok(NOISE_GUESS);
         }
+        // A search's later workloads lean on the first one's noise: identical arms at a second a call teach little.
+        let first = &self.problem.workloads[0].name;
+        if matches!(meeting.task.job.fidelity, Fidelity::Anytime { .. })
+            && let Some(sigma) = self.sigmas.get(first)
+        {
+            return Ok(*sigma);
+        }
         let mut same = meeting.sides[1].clone();
         same.code = meeting.sides[0].code.clone();
         let mut coins = self.fork_coins();
