@@ -85,7 +85,7 @@ fn target(args: &CompareArgs) -> Result<Target, Failure> {
         Err(Failure::usage("commands after `--` and --repo or --samples exclude each other", USAGE))
     };
     if let [a, rest @ ..] = args.samples.as_slice() {
-        let reading = Reading { format: args.format, unit: None, names: args.name.clone() };
+        let reading = Reading { format: args.format, unit: args.unit, names: args.name.clone() };
         return alone(Target::Samples { a: a.clone(), b: rest.first().cloned(), reading });
     }
     if let (Some(repo), Some(base), Some(patch), Some(run)) = (&args.repo, &args.base, &args.patch, &args.run) {
