@@ -27,7 +27,7 @@ const ALPHA: f64 = phases::ALPHA;
 const SEARCH_CAP: Seconds = Seconds(10.0);
 /// One promotion may take this long, all workloads together: the longest decide nothing where plain loops still take
 /// a second a call, and their gates take most of it.
-const PROMOTION_CAP: Seconds = Seconds(20.0);
+const PROMOTION_CAP: Seconds = Seconds(10.0);
 /// One of the winner's comparisons may take this long: plain loops take a second a call at the longest shapes.
 const WINNER_CAP: Seconds = Seconds(90.0);
 /// One hunk may take this long.

@@ -16,6 +16,11 @@ use std::time::{Duration, Instant};
 const NOISE_UNITS: usize = 5;
 /// Scale of the noise before it has been measured: a CPU-bound kernel's on a shared machine.
 const NOISE_GUESS: f64 = 0.003;
+/// A base that takes longer than this a call is not timed on a search's later workloads: 13 process pairs of it, the
+/// fewest that decide, would take most of a minute. The candidate's gates still run there.
+const TOO_SLOW: Duration = Duration::from_millis(250);
+/// A base that takes longer than this a call leans on the first workload's noise.
+const SLOW: Duration = Duration::from_millis(100);
 /// A candidate's call may take this many times the base's.
 const SLOWEST: f64 = 30.0;
 
@@ -69,7 +74,11 @@ impl Judge {
             }
             Err(broken) => return given(broken).map(|verdict| ShapeJudgement { verdict, ..shape }),
         }
-        if task.job.fidelity == Fidelity::Gate {
+        let is_search = matches!(task.job.fidelity, Fidelity::Anytime { .. });
+        let is_first = *task.workload == self.problem.workloads[0];
+        let base = self.gated.get(&(arm::digest(&task.job.against), task.workload.name.clone())).map(|gate| gate.1);
+        let is_too_slow = is_search && !is_first && base.is_some_and(|call| call > TOO_SLOW);
+        if task.job.fidelity == Fidelity::Gate || is_too_slow {
             return Ok(shape);
         }
         if let Some(side) = is_ceiling.iter().position(|is| *is) {
@@ -192,9 +201,11 @@ impl Judge {
         if meeting.is_ceiling[0] {
             return Ok(NOISE_GUESS);
         }
-        // A search's later workloads lean on the first one's noise: identical arms at a second a call teach little.
+        // Identical arms at a second a call teach little for their price, and a search has no time for later ones.
         let first = &self.problem.workloads[0].name;
-        if matches!(meeting.task.job.fidelity, Fidelity::Anytime { .. })
+        let base = arm::digest(&meeting.task.job.against);
+        let is_slow = self.gated.get(&(base, meeting.known.workload.name.clone())).is_some_and(|gate| gate.1 > SLOW);
+        if (is_slow || matches!(meeting.task.job.fidelity, Fidelity::Anytime { .. }))
             && let Some(sigma) = self.sigmas.get(first)
         {
             return Ok(*sigma);
