@@ -47,11 +47,16 @@ pub fn note(steps: &[Step]) -> String {
     let mut note = String::new();
     let mut before = "";
     for step in steps {
-        match before {
-            "" => note += &format!("{} {}", step.kind, step.what),
-            kind if kind == step.kind => note += &format!(", {}", step.what),
-            _ => note += &format!("; {} {}", step.kind, step.what),
-        }
+        let kind = if before == step.kind { "" } else { step.kind.as_str() };
+        let between = match (before, kind) {
+            ("", _) => "",
+            (_, "") => ",",
+            _ => ";",
+        };
+        let words = [kind, &step.what].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        note.push_str(between);
+        note.push_str(if note.is_empty() { "" } else { " " });
+        note.push_str(&words);
         before = &step.kind;
     }
     note
