@@ -42,7 +42,7 @@ const OPENING: u32 = 10;
 /// A champion of fewer steps than this is still the plain source for the choice of moves.
 const FEW: usize = 3;
 /// The moves and their chances at the start. At 45 ms a call of the naive source one edit of it costs seconds to judge
-/// and stays undecided; a whole chain is ten times as fast and decided at once.
+/// and stays undecided; a whole chain is twenty times as fast and decided at once.
 const OPENING_MOVES: &[(&str, f64)] = &[("restructure", 20.0), ("revise", 2.0), ("chain", 1.0), ("edit", 0.5)];
 /// The same once there is something to refine.
 const MOVES: &[(&str, f64)] =

