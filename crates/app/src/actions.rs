@@ -9,6 +9,8 @@ use crate::notice::{Expected, Phase};
 use crate::outcome::Failure;
 use crate::phases::{self, Subject};
 use model::{Arm, CandidateId, Event, Fidelity, Job, Judgement, Seconds, Slice, Source, Verdict};
+use problems::Problem;
+use search::ablation::{self, Part};
 use search::{Action, Context, Policy, Proposer, Task};
 use std::collections::BTreeMap;
 
@@ -112,9 +114,7 @@ fn noise(driver: &mut Driver<'_>, setting: &Setting<'_>, baseline: CandidateId) 
 
 fn propose(driver: &mut Driver<'_>, setting: &mut Setting<'_>, n: usize) -> Result<(), Failure> {
     let problem = setting.subject.problem;
-    // The candidate sees constants as macros in upper case.
-    let constants: BTreeMap<String, i64> =
-        problem.constants.iter().map(|(name, value)| (name.to_uppercase(), *value)).collect();
+    let constants = macros(problem);
     let context = Context { campaign: driver.campaign(), hints: &problem.hints, constants: &constants };
     let proposals = setting.proposer.propose(&context, n);
     if proposals.is_empty() {
@@ -153,16 +153,7 @@ fn after(driver: &mut Driver<'_>, setting: &mut Setting<'_>, task: Task) -> Resu
             let judgement = driver.judge(&job)?;
             driver.record(Event::Compared { name, judgement })
         }
-        Task::Ablate { hunk, candidate, against } => {
-            phases::winner_ceilings(driver, &setting.subject)?;
-            let time = left(driver, setting, ABLATION_CAP, |task| matches!(task, Task::Ablate { .. }));
-            driver.enter(Phase::Mine, Some(time));
-            let fidelity = Fidelity::Anytime { alpha: ALPHA, max_process_pairs: ABLATION_PAIRS };
-            let slice = Slice::Declared;
-            let job = Job { candidate, against, slice, fidelity, margin: phases::MARGIN, cap: ABLATION_CAP };
-            let judgement = driver.judge(&job)?;
-            driver.record(Event::Ablated { hunk, judgement })
-        }
+        Task::Ablate { part, winner } => ablate(driver, setting, part, winner),
         Task::Verify { id } => {
             phases::winner_ceilings(driver, &setting.subject)?;
             driver.enter(Phase::Verify, Some(Expected::About(setting.sustained + LADDER)));
@@ -172,6 +163,26 @@ fn after(driver: &mut Driver<'_>, setting: &mut Setting<'_>, task: Task) -> Resu
             driver.record(Event::Verified { id, certificate: Box::new(certificate) })
         }
     }
+}
+
+fn ablate(driver: &mut Driver<'_>, setting: &Setting<'_>, part: Part, winner: Source) -> Result<(), Failure> {
+    let constants = macros(setting.subject.problem);
+    let Some(source) = ablation::source(driver.campaign(), &constants, &part) else {
+        return driver.record(Event::Ablated { hunk: part.words, judgement: ablation::needed(&winner) });
+    };
+    phases::winner_ceilings(driver, &setting.subject)?;
+    let time = left(driver, setting, ABLATION_CAP, |task| matches!(task, Task::Ablate { .. }));
+    driver.enter(Phase::Mine, Some(time));
+    let fidelity = Fidelity::Anytime { alpha: ALPHA, max_process_pairs: ABLATION_PAIRS };
+    let (candidate, against) = (Arm::Source(source), Arm::Source(winner));
+    let job = Job { candidate, against, slice: Slice::Declared, fidelity, margin: phases::MARGIN, cap: ABLATION_CAP };
+    let judgement = driver.judge(&job)?;
+    driver.record(Event::Ablated { hunk: part.words, judgement })
+}
+
+/// The candidate sees constants as macros in upper case.
+pub fn macros(problem: &Problem) -> BTreeMap<String, i64> {
+    problem.constants.iter().map(|(name, value)| (name.to_uppercase(), *value)).collect()
 }
 
 /// What the tasks of a kind that are left can take.

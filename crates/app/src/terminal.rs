@@ -204,12 +204,14 @@ fn compared(name: &str, judgement: &Judgement) -> String {
 }
 
 fn ablated(hunk: &str, judgement: &Judgement) -> String {
-    use model::Verdict::{Better, Worse};
+    use model::Stage;
+    use model::Verdict::{Better, Failed, Worse};
     let cost = judgement.speedup().map_or(String::new(), |speedup| format!("{} ", percent(1.0 / speedup - 1.0)));
     let says = match judgement.verdict {
         Worse => format!("{cost}slower without: it pays"),
         Better => format!("{cost}without: it costs"),
         ref other if other.is_measured() => format!("without: {}", other.name()),
+        Failed { stage: Stage::Propose, ref cause } => return format!("{hunk}: {cause}"),
         _ => "does not work without".to_owned(),
     };
     format!("{says:<32} {hunk}")

@@ -2,6 +2,7 @@
 //!
 //! Must not measure or judge: every figure here was in an event. Pure.
 
+use crate::actions;
 use crate::ceilings::Bounds;
 use jiff::Timestamp;
 use model::{CampaignSpec, CandidateId, Estimate, Event, Interval, Judgement, Map, Proposal, Verdict};
@@ -10,6 +11,7 @@ use report::{
     AblationView, CampaignView, CandidateView, Comparison, Effect, JumpView, ScoreRow, Versus, WinnerView,
     WorkloadView, Yield,
 };
+use search::ablation::{self, Part};
 use search::mining::{self, Jump};
 use search::{Campaign, Candidate, Standing};
 use std::collections::BTreeMap;
@@ -52,7 +54,7 @@ pub fn view(record: &Record<'_>) -> Option<CampaignView> {
         workloads: workloads(record),
         outcomes: Yield::of(&candidates),
         lineage: lineage.iter().map(|step| jump(&campaign, step)).collect(),
-        ablations: ablations(&campaign),
+        ablations: ablations(&campaign, record.problem),
         // Without a winner the campaign compares its starting point, which `start/stock` has told already.
         comparisons: winner.as_ref().map(|_| comparisons(spec, record.events)).unwrap_or_default(),
         scores: scores(spec, record),
@@ -156,16 +158,15 @@ fn workloads(record: &Record<'_>) -> Vec<WorkloadView> {
         .collect()
 }
 
-fn ablations(campaign: &Campaign) -> Vec<AblationView> {
-    let ends = campaign.best().zip(campaign.archive.get(CandidateId(0)));
-    let texts: BTreeMap<String, String> = ends
-        .map(|(best, base)| (&best.proposal.source, &base.proposal.source))
-        .map(|(winner, base)| {
-            let hunks = mining::hunks(base, winner).into_iter();
-            hunks.map(|hunk| (mining::diff(&mining::without(winner, base, &hunk), winner), hunk.words)).collect()
-        })
-        .map(|pairs: Vec<(String, String)>| pairs.into_iter().map(|(diff, words)| (words, diff)).collect())
-        .unwrap_or_default();
+fn ablations(campaign: &Campaign, problem: Option<&Problem>) -> Vec<AblationView> {
+    let diff = |part: &Part| {
+        let winner = &campaign.best()?.proposal.source;
+        let without = ablation::source(campaign, &actions::macros(problem?), part)?;
+        Some(mining::diff(&without, winner))
+    };
+    let parts = ablation::parts(campaign).into_iter();
+    let texts: BTreeMap<String, String> =
+        parts.filter_map(|part| Some((diff(&part)?, part.words))).map(|(diff, words)| (words, diff)).collect();
     campaign
         .ablations
         .iter()

@@ -17,13 +17,13 @@ pub struct Policy {
     pub promotion_alpha: f64,
     /// Candidates asked of the proposer at a time.
     pub batch: usize,
-    /// Jumps and text hunks at most in the leave-one-out ablation; each costs a judgement.
+    /// Parts of the winner at most in the leave-one-out ablation; each costs a judgement.
     pub max_ablations: usize,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { alpha: 0.01, promotion_alpha: 0.05, batch: 1, max_ablations: 16 }
+        Self { alpha: 0.01, promotion_alpha: 0.05, batch: 1, max_ablations: 8 }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Pure: no clock, no files, no processes, no entropy. Seeds and elapsed time come from outside; the app executes the
 //! actions, writes the events and asks the judge, which this crate must not know.
 
+pub mod ablation;
 pub mod archive;
 pub mod campaign;
 pub mod mining;

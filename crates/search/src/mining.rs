@@ -3,7 +3,7 @@
 use crate::archive::{Candidate, Standing};
 use crate::campaign::Campaign;
 use model::{CandidateId, Estimate, Outcome, Source, Verdict};
-use similar::{DiffTag, TextDiff, TextMerge};
+use similar::{DiffTag, TextDiff};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -84,6 +84,16 @@ enum Change {
     Flag(String),
 }
 
+impl Hunk {
+    /// How many lines it takes away and adds.
+    pub fn lines(&self) -> usize {
+        match &self.change {
+            Change::Lines { old, new } => old.len() + new.len(),
+            Change::Flag(_) => 1,
+        }
+    }
+}
+
 /// The text hunks from `base` to `winner` and each flag that the winner adds. Taking one back may leave code that does
 /// not compile: the judge then says so, and that is the answer.
 pub fn hunks(base: &Source, winner: &Source) -> Vec<Hunk> {
@@ -129,23 +139,6 @@ pub fn without(winner: &Source, base: &Source, hunk: &Hunk) -> Source {
     source
 }
 
-/// The winner with one jump of its lineage taken back, its later jumps kept: the jump's patch applied in reverse. None
-/// when later jumps changed the same lines, or when nothing of it is left.
-pub fn without_jump(campaign: &Campaign, winner: CandidateId, jump: CandidateId) -> Option<Source> {
-    let source = |id: CandidateId| campaign.archive.get(id).map(|c| &c.proposal.source);
-    let parent = campaign.archive.get(jump)?.proposal.parents.first()?;
-    let (winner, after, before) = (source(winner)?, source(jump)?, source(*parent)?);
-    let merge = TextMerge::from_lines(after.text.as_str(), winner.text.as_str(), before.text.as_str());
-    if merge.is_conflicted() {
-        return None;
-    }
-    let added = |flag: &String| after.flags.contains(flag) && !before.flags.contains(flag);
-    let mut flags: Vec<String> = winner.flags.iter().filter(|flag| !added(flag)).cloned().collect();
-    flags.extend(before.flags.iter().filter(|flag| !after.flags.contains(flag)).cloned());
-    let changed = Source { text: merge.to_string(), flags, ..winner.clone() };
-    (changed != *winner).then_some(changed)
-}
-
 /// How one kind of edit fared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fared {
@@ -181,11 +174,11 @@ pub fn by_edit(campaign: &Campaign) -> BTreeMap<String, Fared> {
     counts
 }
 
-/// Ideas (notes without their lines) that were tried more than once, most often first: how often, how often better.
+/// Ideas that were tried more than once, most often first: how often, how often better.
 pub fn recurring(campaign: &Campaign) -> Vec<(String, u32, u32)> {
     let mut counts: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for candidate in campaign.archive.iter().filter(|c| c.judgement.is_some() && c.proposal.proposer != "baseline") {
-        let idea = candidate.proposal.note.split(" (line ").next().unwrap_or_default().to_owned();
+        let idea = candidate.proposal.note.clone();
         let count = counts.entry(idea).or_default();
         count.0 += 1;
         count.1 += u32::from(candidate.judgement.as_ref().is_some_and(|j| j.verdict == Verdict::Better));

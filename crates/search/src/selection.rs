@@ -16,6 +16,9 @@ const CHAMPION: f64 = 0.75;
 /// Share that drift among those not worse than it; what is left is for diversity.
 const DRIFT: f64 = 0.15;
 
+/// Diverse, but not hopeless: ln of the factor by which a parent may be slower than the champion.
+const FAR: f64 = std::f64::consts::LN_2;
+
 /// Picks a parent.
 pub fn parent<'a>(campaign: &'a Campaign, rng: &mut impl Rng) -> Option<&'a Candidate> {
     let champion = campaign.best()?;
@@ -47,7 +50,8 @@ pub fn diverse(campaign: &Campaign) -> Vec<&Candidate> {
     for candidate in campaign.archive.iter() {
         let bred = candidate.standing == Standing::Promoted
             || matches!(candidate.verdict(), Some(Verdict::Better | Verdict::Equivalent | Verdict::Undecided));
-        if !bred || candidate.id == campaign.champion() {
+        let far = campaign.best().and_then(Candidate::mean_ln).is_some_and(|best| optimistic(candidate) > best + FAR);
+        if !bred || far || candidate.id == campaign.champion() {
             continue;
         }
         let place = best.entry(edits(campaign, candidate)).or_insert(candidate);

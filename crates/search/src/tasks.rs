@@ -1,9 +1,8 @@
 //! What is left to do when the search has ended, as data: the app executes it and emits the events.
 
+use crate::ablation::{self, Part};
 use crate::campaign::{Campaign, Policy};
-use crate::mining::{hunks, without, without_jump};
 use model::{Arm, CandidateId, Source};
-use std::collections::BTreeSet;
 
 /// One thing to do after the search.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,14 +16,13 @@ pub enum Task {
         /// A.
         against: Arm,
     },
-    /// Judge the winner without one hunk against the winner; emit `Ablated`.
+    /// Judge the winner without one part (`ablation::source`) against the winner; emit `Ablated`. Where there is no such
+    /// source, emit it with `ablation::needed` instead of a judgement.
     Ablate {
-        /// The hunk in words: the name in the event.
-        hunk: String,
-        /// B: the winner without it.
-        candidate: Arm,
+        /// Its words are the name in the event.
+        part: Part,
         /// A: the winner.
-        against: Arm,
+        winner: Source,
     },
     /// Climb the ladder; emit `Verified`.
     Verify {
@@ -36,11 +34,12 @@ pub enum Task {
 /// Those not done yet, in order.
 pub fn remaining(campaign: &Campaign, policy: &Policy) -> Vec<Task> {
     let Some(best) = campaign.best() else { return Vec::new() };
+    // The starting point has nothing to compare itself with but itself.
+    if best.id == CandidateId(0) {
+        return Vec::new();
+    }
     let mut tasks = comparisons(campaign);
     tasks.retain(|task| !matches!(task, Task::Compare { name, .. } if campaign.comparisons.contains_key(name)));
-    if best.id == CandidateId(0) {
-        return tasks;
-    }
     tasks.extend(ablations(campaign, policy));
     if campaign.certificate.is_none() {
         tasks.push(Task::Verify { id: best.id });
@@ -61,29 +60,11 @@ fn comparisons(campaign: &Campaign) -> Vec<Task> {
     others.map(|baseline| of(&baseline.name)).collect()
 }
 
-/// The winner without one jump of its lineage each, then without one hunk of its difference to candidate 0 each.
+/// The winner without one part each.
 fn ablations(campaign: &Campaign, policy: &Policy) -> Vec<Task> {
-    let (Some(best), Some(base)) = (campaign.best(), campaign.archive.get(CandidateId(0))) else { return Vec::new() };
-    let (winner, base) = (&best.proposal.source, &base.proposal.source);
-    let done = |name: &str| campaign.ablations.iter().any(|(hunk, _)| hunk == name);
-    let mut parts: Vec<(String, Source)> = Vec::new();
-    for id in campaign.archive.ancestors(best.id) {
-        let Some(jump) = campaign.archive.get(id) else { continue };
-        if let Some(source) = without_jump(campaign, best.id, id) {
-            parts.push((format!("candidate {}: {}", id.0, jump.proposal.note), source));
-        }
-    }
-    parts.extend(hunks(base, winner).into_iter().map(|hunk| (hunk.words.clone(), without(winner, base, &hunk))));
-    let mut seen = BTreeSet::new();
-    parts
-        .into_iter()
-        .filter(|(_, source)| source != base && seen.insert(source.digest()))
-        .take(policy.max_ablations)
-        .filter(|(words, _)| !done(words))
-        .map(|(hunk, source)| Task::Ablate {
-            hunk,
-            candidate: Arm::Source(source),
-            against: Arm::Source(winner.clone()),
-        })
-        .collect()
+    let Some(best) = campaign.best() else { return Vec::new() };
+    let done = |part: &Part| campaign.ablations.iter().any(|(words, _)| *words == part.words);
+    let task = |part: Part| Task::Ablate { part, winner: best.proposal.source.clone() };
+    let parts = ablation::parts(campaign).into_iter().take(policy.max_ablations);
+    parts.filter(|part| !done(part)).map(task).collect()
 }

@@ -8,7 +8,7 @@ use model::{
 };
 use proptest::prelude::*;
 use search::campaign::promotion_alpha;
-use search::{Action, Campaign, Context, Embedded, Policy, Proposer, Standing, Task, mining};
+use search::{Action, Campaign, Context, Embedded, Policy, Proposer, Standing, Task, ablation, mining};
 use sources::{ATTENTION, constants};
 
 fn spec(seed: u64, max: u32) -> CampaignSpec {
@@ -101,9 +101,11 @@ fn play(campaign: &mut Campaign, seed: u64, max: u32) -> Vec<Event> {
             Action::After(Task::Compare { name, .. }) => {
                 Event::Compared { name, judgement: judgement(Verdict::Better, Some(-1.0)) }
             }
-            Action::After(Task::Ablate { hunk, candidate, .. }) => {
-                let model::Arm::Source(source) = candidate else { panic!("an ablation is a source") };
-                Event::Ablated { hunk, judgement: judged(&source, "") }
+            Action::After(Task::Ablate { part, winner }) => {
+                let source = ablation::source(campaign, &constants, &part);
+                assert_ne!(source.as_ref(), Some(&winner), "{} changes nothing", part.words);
+                let judgement = source.map_or_else(|| ablation::needed(&winner), |source| judged(&source, ""));
+                Event::Ablated { hunk: part.words, judgement }
             }
             Action::After(Task::Verify { id }) => Event::Verified { id, certificate: Box::new(certificate()) },
             Action::Finish => Event::Finished,
@@ -178,28 +180,56 @@ fn proposed(text: &str, parent: u32) -> Proposal {
     }
 }
 
-#[test]
-fn a_jump_taken_back() {
+/// A campaign whose champion was made by one proposal from ATTENTION.
+fn won(edit: &str, note: &str, source: Source) -> Campaign {
     let mut campaign = Campaign::default();
-    let mut started = spec(1, 5);
-    started.baselines[0].source = Some(Source::c("a\nb\nc\nd\ne\n"));
-    campaign.apply(&Event::Started { spec: started });
-    let texts = ["A\nb\nc\nd\ne\n", "A\nb\nc\nd\nE\n", "A\nb\nc\nd\nEE\n"];
-    for (parent, text) in (0..).zip(texts) {
-        let mut proposal = proposed(text, parent);
-        proposal.source.flags = if parent == 1 { vec!["-O2".to_owned()] } else { Vec::new() };
-        campaign.apply(&Event::Proposed { id: campaign.archive.next_id(), proposal });
-    }
-    let check = |winner: u32, jump: u32, expected: Option<(&str, &[&str])>| {
-        let found = mining::without_jump(&campaign, CandidateId(winner), CandidateId(jump));
-        let found = found.as_ref().map(|s| (s.text.as_str(), s.flags.iter().map(String::as_str).collect::<Vec<_>>()));
-        assert_eq!(found, expected.map(|(text, flags)| (text, flags.to_vec())), "{winner} without {jump}");
+    campaign.apply(&Event::Started { spec: spec(1, 5) });
+    let proposal = Proposal { edit: edit.to_owned(), note: note.to_owned(), source, ..proposed("", 0) };
+    campaign.apply(&Event::Proposed { id: CandidateId(1), proposal });
+    let judgement = judgement(Verdict::Better, Some(-1.0));
+    campaign.apply(&Event::Promoted { id: CandidateId(1), judgement });
+    campaign
+}
+
+#[test]
+fn a_winner_without_one_edit_each() {
+    let note = "row-block i by 16; register-tile s 8j x 16ir; fast-exp degree 7, degree 6; flag -O2";
+    let source = Source { flags: vec!["-O2".to_owned(), "-fipa-pta".to_owned()], ..Source::c("float exp_poly6") };
+    let campaign = won("restructure", note, source);
+    let parts = ablation::parts(&campaign);
+    let without = |part: &ablation::Part| ablation::source(&campaign, &constants(), part);
+    let has = |source: Option<Source>| {
+        let marks = ["i_at", "lanes", "exp_poly", "-O2", "-fipa-pta"];
+        let found =
+            |s: Source| marks.into_iter().filter(|m| s.text.contains(m) || s.flags.iter().any(|f| f == m)).collect();
+        source.map(found)
     };
-    check(2, 1, Some(("a\nb\nc\nd\nE\n", &["-O2"])));
-    check(2, 2, Some(("A\nb\nc\nd\ne\n", &[])));
-    check(3, 1, Some(("a\nb\nc\nd\nEE\n", &[])));
-    // The third changed what the second had.
-    check(3, 2, None);
+    let found: Vec<(&str, Option<Vec<&str>>)> =
+        parts.iter().map(|part| (part.words.as_str(), has(without(part)))).collect();
+    let expected: [(&str, Option<&[&str]>); 5] = [
+        ("row-block i by 16", None),
+        ("register-tile s 8j x 16ir", Some(&["i_at", "exp_poly", "-O2"])),
+        ("fast-exp degree 6", Some(&["i_at", "lanes", "-O2"])),
+        ("flag -O2", Some(&["i_at", "lanes", "exp_poly"])),
+        ("flag -fipa-pta", Some(&["exp_poly", "-O2"])),
+    ];
+    assert_eq!(found, expected.map(|(words, marks)| (words, marks.map(<[&str]>::to_vec))));
+}
+
+#[test]
+fn a_winner_without_one_hunk_each() {
+    let text = ATTENTION.replace("j <= i", "j < i + 1").replace("float sum = 0.0f;", "float sum = 0;\n");
+    let campaign = won("rewritten", "by hand", Source::c(text));
+    let words: Vec<String> = ablation::parts(&campaign).into_iter().map(|part| part.words).collect();
+    assert!(words.len() > 1 && words.iter().all(|words| words.contains("in place of base's")), "{words:?}");
+}
+
+#[test]
+fn a_start_that_nothing_beat_is_not_compared_with_itself() {
+    let mut campaign = Campaign::default();
+    campaign.apply(&Event::Started { spec: spec(1, 5) });
+    campaign.apply(&Event::SearchEnded { why: "budget spent".to_owned() });
+    assert_eq!(campaign.next(Seconds(0.0), &Policy::default()), Action::Finish);
 }
 
 #[test]

@@ -134,41 +134,25 @@ fn chains_compute_the_same() {
     };
     let matmul = format!("{}{MATMUL_MAIN}", printing());
     // 192 columns: a strip of 128 leaves 64 for the statements as they were.
-    run(MATMUL, &matmul, &[("register-tile", "register-tile the sum s: 2 x 128 lanes of i x j")]);
+    run(MATMUL, &matmul, &[("register-tile", "s 2i x 128j")]);
     let rms = format!("{}{RMS_MAIN}", printing());
-    run(
-        RMS_NORM,
-        &rms,
-        &[("fuse", "fuse"), ("fast-exp", "exp"), ("stream", "stores to out"), ("accumulators", "sum sum in 4 v")],
-    );
+    run(RMS_NORM, &rms, &[("fuse", ""), ("fast-exp", "degree"), ("stream", "out"), ("accumulators", "sum in 4 v")]);
     let check = |steps: &[(&str, &str)]| run(ATTENTION, ATTENTION_MAIN, steps);
     check(&[
-        ("row-block", "row-block the loop over i by 16, rows interleaved"),
-        ("register-tile", "register-tile the sum s: 8 x 16 lanes of j x ir"),
-        ("register-tile", "register-tile the sum acc: 8 x 16 lanes of ir x d"),
-        ("select", "the maximum"),
-        ("fast-exp", "exp by an inline polynomial of degree 7"),
+        ("row-block", "i by 16"),
+        ("register-tile", "s 8j x 16ir"),
+        ("register-tile", "acc 8ir x 16d"),
+        ("select", "most"),
+        ("fast-exp", "degree 7"),
     ]);
+    check(&[("row-block", "i by 32 apart"), ("register-tile", "s 4j x 32ir"), ("register-tile", "acc 4ir x 32d")]);
+    check(&[("expand-reduction", "acc"), ("accumulators", "s in 2 vectors"), ("unroll-and-jam", "j by 2")]);
+    check(&[("register-tile", "acc 32d"), ("accumulators", "s in 1 vectors"), ("unroll-and-jam", "j by 4")]);
     check(&[
-        ("row-block", "row-block the loop over i by 32, rows apart"),
-        ("register-tile", "register-tile the sum s: 4 x 32 lanes of j x ir"),
-        ("register-tile", "register-tile the sum acc: 4 x 32 lanes of ir x d"),
-    ]);
-    check(&[
-        ("expand-reduction", "expand the sum acc"),
-        ("accumulators", "sum s in 2 vectors"),
-        ("unroll-and-jam", "unroll-and-jam by 2 the loop over j"),
-    ]);
-    check(&[
-        ("register-tile", "register-tile the sum acc: 1 x 32"),
-        ("accumulators", "sum s in 1 vectors"),
-        ("unroll-and-jam", "unroll-and-jam by 4 the loop over j"),
-    ]);
-    check(&[
-        ("row-block", "row-block the loop over i by 16, rows apart"),
-        ("accumulators", "sum s in 2 vectors"),
-        ("unroll-and-jam", "unroll-and-jam by 4 the loop over ir"),
-        ("register-tile", "register-tile the sum acc: 4 x 16 lanes"),
+        ("row-block", "i by 16 apart"),
+        ("accumulators", "s in 2 vectors"),
+        ("unroll-and-jam", "ir by 4"),
+        ("register-tile", "acc 4"),
         ("tunable", "BLOCK_I = 32"),
     ]);
 }

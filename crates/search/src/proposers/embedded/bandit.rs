@@ -1,6 +1,6 @@
 //! Chances of kinds of edit and of moves: their prior, times how often the judge found their like better.
 
-use super::genome;
+use super::{edits, genome};
 use crate::campaign::Campaign;
 use model::Verdict;
 use rand::RngExt;
@@ -24,15 +24,16 @@ impl Bandit {
         for candidate in judged.take(MEMORY) {
             let won = f64::from(u8::from(candidate.judgement.as_ref().is_some_and(|j| j.verdict == Verdict::Better)));
             let own = genome::own_steps(&candidate.proposal);
-            let move_name = if own.len() == 1 { "edit" } else { candidate.proposal.edit.as_str() };
+            let name = candidate.proposal.edit.as_str();
+            let move_name = if edits::edit(name).is_some() { "edit" } else { name };
             let mut count = |kind: &str, share: f64| {
                 let entry = counts.entry(kind.to_owned()).or_default();
                 entry.0 += won * share;
                 entry.1 += share;
             };
             count(move_name, 1.0);
-            // These repeat their parent's steps: they are not what was tried.
-            if !["revise", "restructure"].contains(&candidate.proposal.edit.as_str()) {
+            // The other moves repeat their parent's steps: those are not what was tried.
+            if ["edit", "chain"].contains(&move_name) {
                 for step in &own {
                     count(&step.kind, 1.0 / own.len() as f64);
                 }

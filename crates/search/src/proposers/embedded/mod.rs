@@ -1,16 +1,19 @@
 //! The embedded proposer: edits a C source's syntax tree. Needs no network and no model.
 //!
-//! Five moves: one edit; a chain of edits that only pay together; a restructuring (from the start of the lineage: an edit
-//! that others build on, those others, then the lineage's own steps as far as they still apply); a revision (the same
-//! steps again with one inserted, left out or made otherwise); a crossover. Chances follow what the verdicts so far say (`bandit`).
+//! Five moves: one edit; a chain of edits that only pay together; a restructuring (from the start of the lineage, by a
+//! recipe: what changes the order of work, then what pays on top of it); a revision (the same steps again with one
+//! inserted, left out or made otherwise); a crossover. A campaign opens with restructurings and goes on with revisions.
+//! Chances follow what the verdicts so far say (`bandit`).
 //! Everything is a function of the seed and the campaign: nothing is remembered outside of them.
 
 mod affine;
 mod bandit;
 mod crossover;
 pub mod edits;
-mod genome;
+pub(crate) mod genome;
 mod reduction;
+mod restructure;
+mod revise;
 mod rewrite;
 mod syntax;
 
@@ -34,9 +37,16 @@ const NAME: &str = "embedded";
 const PATIENCE: usize = 200;
 /// Sites that the follow-up of a chain is applied to, at most.
 const FOLLOW_UPS: usize = 4;
-/// The moves and their chances before anything is known.
+/// Candidates at the start of a campaign that are drawn wide, whatever the champion.
+const OPENING: u32 = 10;
+/// A champion of fewer steps than this is still the plain source for the choice of moves.
+const FEW: usize = 3;
+/// The moves and their chances at the start. At 45 ms a call of the naive source one edit of it costs seconds to judge
+/// and stays undecided; a whole chain is twenty times as fast and decided at once.
+const OPENING_MOVES: &[(&str, f64)] = &[("restructure", 20.0), ("revise", 2.0), ("chain", 1.0), ("edit", 0.5)];
+/// The same once there is something to refine.
 const MOVES: &[(&str, f64)] =
-    &[("edit", 5.0), ("chain", 3.0), ("restructure", 4.0), ("revise", 1.5), ("crossover", 0.5)];
+    &[("revise", 8.0), ("edit", 3.0), ("restructure", 2.0), ("chain", 1.5), ("crossover", 1.5)];
 
 /// The proposer. Its seed is the campaign's.
 pub struct Embedded {
@@ -96,13 +106,20 @@ struct Turn<'a, 'c> {
 impl Turn<'_, '_> {
     fn try_one(&mut self) -> Option<Proposal> {
         let parent = selection::parent(self.context.campaign, self.rng)?;
-        match self.bandit.choose(MOVES, self.rng) {
+        let moves = if self.is_opening() { OPENING_MOVES } else { MOVES };
+        match self.bandit.choose(moves, self.rng) {
             "chain" => self.chain(parent),
             "restructure" => self.restructure(parent),
             "revise" => self.revise(parent),
-            "crossover" => crossover::cross(self.context, parent, self.rng),
+            "crossover" => self.cross(parent),
             _ => self.single(parent),
         }
+    }
+
+    fn is_opening(&self) -> bool {
+        let campaign = self.context.campaign;
+        let steps = genome::genome(campaign, campaign.champion()).map_or(0, |(_, steps)| steps.len());
+        campaign.archive.next_id().0 <= OPENING || steps < FEW
     }
 
     fn parse(&self, source: &Source) -> Option<Code> {
@@ -113,7 +130,7 @@ impl Turn<'_, '_> {
     fn step(&mut self, code: &Code) -> Option<(&'static Edit, Offer)> {
         let chances: Vec<(&str, f64)> = EDITS.iter().map(|edit| (edit.kind, edit.weight)).collect();
         let edit = edits::edit(self.bandit.choose(&chances, self.rng))?;
-        Some((edit, pick((edit.offers)(code), self.rng)?))
+        Some((edit, pick(edit.all(code), self.rng)?))
     }
 
     fn single(&mut self, parent: &Candidate) -> Option<Proposal> {
@@ -122,7 +139,7 @@ impl Turn<'_, '_> {
         if edit.follow.is_some() {
             return self.chain_from(parent, edit, &offer);
         }
-        Some(proposal(parent, source(&offer), edit.kind, offer.note()))
+        Some(proposal(parent, source(&offer), edit.kind, &[Step::of(edit.kind, &offer)]))
     }
 
     fn chain(&mut self, parent: &Candidate) -> Option<Proposal> {
@@ -136,7 +153,7 @@ impl Turn<'_, '_> {
         let mut steps = vec![Step::of(first.kind, offer)];
         let mut code = self.parse(&source(offer))?;
         if let Some(follow) = first.follow.and_then(edits::edit) {
-            code = self.follow_up(code, follow, &mut steps);
+            code = self.follow_up(code, follow, FOLLOW_UPS, &mut steps);
         }
         let more = if steps.len() > 1 { 0 } else { self.rng.random_range(1..3) };
         for _ in 0..more {
@@ -145,17 +162,17 @@ impl Turn<'_, '_> {
             steps.push(Step::of(edit.kind, &offer));
             code = next;
         }
-        (steps.len() > 1).then(|| proposal(parent, of_code(&code), "chain", genome::note(None, &steps)))
+        (steps.len() > 1).then(|| proposal(parent, of_code(&code), "chain", &steps))
     }
 
     /// One offer of an edit for each of its targets in turn.
-    fn follow_up(&mut self, mut code: Code, follow: &Edit, steps: &mut Vec<Step>) -> Code {
+    fn follow_up(&mut self, mut code: Code, follow: &Edit, most: usize, steps: &mut Vec<Step>) -> Code {
         let mut targets = BTreeSet::new();
-        while targets.len() < FOLLOW_UPS {
-            let open = |offer: &Offer| !targets.contains(target(&offer.what));
-            let offers: Vec<Offer> = (follow.offers)(&code).into_iter().filter(open).collect();
-            let Some(site) = offers.first().map(|offer| target(&offer.what).to_owned()) else { break };
-            let here = offers.into_iter().filter(|offer| target(&offer.what) == site).collect();
+        while targets.len() < most {
+            let open = |offer: &Offer| !targets.contains(genome::target(&offer.what));
+            let offers: Vec<Offer> = follow.all(&code).into_iter().filter(open).collect();
+            let Some(site) = offers.first().map(|offer| genome::target(&offer.what).to_owned()) else { break };
+            let here = offers.into_iter().filter(|offer| genome::target(&offer.what) == site).collect();
             let Some(offer) = pick(here, self.rng) else { break };
             let Some(next) = self.parse(&source(&offer)) else { break };
             targets.insert(site);
@@ -163,64 +180,6 @@ impl Turn<'_, '_> {
             code = next;
         }
         code
-    }
-
-    /// The lineage again on another ground. Small early gains would otherwise bar the way to what only pays on the
-    /// untouched source.
-    fn restructure(&mut self, parent: &Candidate) -> Option<Proposal> {
-        let (root, steps) = genome::genome(self.context.campaign, parent.id)?;
-        let ground: Vec<(&str, f64)> =
-            EDITS.iter().filter(|edit| edit.follow.is_some()).map(|edit| (edit.kind, edit.weight)).collect();
-        let edit = edits::edit(self.bandit.choose(&ground, self.rng))?;
-        let follow = edit.follow.and_then(edits::edit)?;
-        let start = self.parse(&self.context.campaign.archive.get(root)?.proposal.source)?;
-        let offer = pick((edit.offers)(&start), self.rng)?;
-        let mut done = vec![Step::of(edit.kind, &offer)];
-        let mut code = self.parse(&source(&offer))?;
-        code = self.follow_up(code, follow, &mut done);
-        for step in steps.iter().filter(|step| step.kind != edit.kind && step.kind != follow.kind) {
-            code = self.replay(code, step, &mut done)?;
-        }
-        Some(proposal(parent, of_code(&code), "restructure", genome::note(Some(root), &done)))
-    }
-
-    /// The parent's steps again with one changed.
-    fn revise(&mut self, parent: &Candidate) -> Option<Proposal> {
-        let (root, mut steps) = genome::genome(self.context.campaign, parent.id)?;
-        if steps.is_empty() {
-            return None;
-        }
-        let start = self.context.campaign.archive.get(root)?;
-        let at = self.rng.random_range(0..=steps.len());
-        let mut done = Vec::new();
-        let mut code = self.parse(&start.proposal.source)?;
-        let change = self.rng.random_range(0..3);
-        let later = steps.split_off(at.min(steps.len() - usize::from(change != 0)));
-        for step in &steps {
-            code = self.replay(code, step, &mut done)?;
-        }
-        let mut later = later.as_slice();
-        match (change, later.split_first()) {
-            (1, Some((_, rest))) => later = rest,
-            (2, Some((step, rest))) => {
-                later = rest;
-                let edit = edits::edit(&step.kind)?;
-                let same: Vec<Offer> =
-                    (edit.offers)(&code).into_iter().filter(|o| target(&o.what) == target(&step.what)).collect();
-                let offer = pick(same, self.rng)?;
-                done.push(Step::of(edit.kind, &offer));
-                code = self.parse(&source(&offer))?;
-            }
-            _ => {
-                let (edit, offer) = self.step(&code)?;
-                done.push(Step::of(edit.kind, &offer));
-                code = self.parse(&source(&offer))?;
-            }
-        }
-        for step in later {
-            code = self.replay(code, step, &mut done)?;
-        }
-        Some(proposal(parent, of_code(&code), "revise", genome::note(Some(root), &done)))
     }
 
     /// One step again; left out when nothing like it applies any more.
@@ -231,20 +190,16 @@ impl Turn<'_, '_> {
     }
 }
 
-/// What an edit works on: the words before the colon, or all of them.
-fn target(what: &str) -> &str {
-    what.split(':').next().unwrap_or(what)
-}
-
 fn source(offer: &Offer) -> Source {
     Source { flags: offer.flags.clone(), ..Source::c(offer.text.clone()) }
 }
 
-fn of_code(code: &Code) -> Source {
+pub(crate) fn of_code(code: &Code) -> Source {
     Source { flags: code.flags.clone(), ..Source::c(code.text.clone()) }
 }
 
-fn proposal(parent: &Candidate, source: Source, edit: &str, note: String) -> Proposal {
+fn proposal(parent: &Candidate, source: Source, edit: &str, steps: &[Step]) -> Proposal {
+    let note = genome::note(steps);
     Proposal { source, parents: vec![parent.id], proposer: NAME.to_owned(), note, edit: edit.to_owned() }
 }
 

@@ -29,14 +29,11 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         };
         if in_lanes(code, &inner, term) {
             for count in VECTORS {
-                push(
-                    format!("sum {name} in {count} vectors of {WIDTH} lanes"),
-                    vectors(code, &inner, &name, term, *count),
-                );
+                push(format!("{name} in {count} vectors"), vectors(code, &inner, &name, term, *count));
             }
         }
         for count in SCALARS {
-            push(format!("sum {name} in {count} accumulators"), scalars(code, &inner, &name, term, *count));
+            push(format!("{name} in {count} scalars"), scalars(code, &inner, &name, term, *count));
         }
     }
     found

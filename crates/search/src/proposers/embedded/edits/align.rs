@@ -18,7 +18,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         });
         let at = body.start_byte() + 1;
         let text = Patch::replace(at..at, said).apply(code);
-        let what = "say that the parameters are 64-byte aligned".to_owned();
+        let what = "parameters to 64".to_owned();
         found.push(Offer::text(code, code.line(function), what, text));
     }
     found

@@ -16,7 +16,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
             let head = outer.header(code);
             let (first, second) = outer.statements.split_at(cut);
             let text = format!("{head} {{\n{}}}\n{head} {{\n{}}}", lines(code, first), lines(code, second));
-            let what = format!("distribute the loop over {} after statement {cut}", outer.var);
+            let what = format!("{} after statement {cut}", outer.var);
             let text = Patch::replace(code.span(outer.node), text).apply(code);
             found.push(Offer::text(code, code.line(outer.node), what, text));
         }

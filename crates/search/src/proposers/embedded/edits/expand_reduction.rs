@@ -31,6 +31,6 @@ fn offer(code: &Code, reduction: &Reduction<'_>) -> Offer {
         code.of(reduction.term),
         lines(code, &reduction.tail),
     );
-    let what = format!("expand the sum {name} over {} and run {} inside {}", outer.var, outer.var, inner.var);
+    let what = format!("{name} over {} inside {}", outer.var, inner.var);
     Offer::text(code, code.line(outer.node), what, Patch::replace(code.span(outer.node), text).apply(code))
 }

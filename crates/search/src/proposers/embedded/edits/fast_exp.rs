@@ -27,7 +27,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let patch = names.fold(Patch::default(), |patch, n| patch.and(n.byte_range(), *name));
         let text = with_prelude(&patch.apply(code), &format!("float {name}(float"), &definition(name, rest));
         let text = with_prelude(&text, "#include <string.h>", "#include <string.h>\n");
-        found.push(Offer::text(code, code.line(*first), format!("exp by an inline polynomial of {degree}"), text));
+        found.push(Offer::text(code, code.line(*first), (*degree).to_owned(), text));
     }
     found
 }

@@ -4,11 +4,18 @@ use super::Offer;
 use crate::proposers::embedded::syntax::Code;
 
 /// Flags that a candidate may ask for. None changes what a correct program means beyond the order and the special
-/// cases of float arithmetic, which the judge's tolerance covers; none reads or writes a file.
+/// cases of float arithmetic, which the judge's tolerance covers; none reads or writes a file. Those that more often pay
+/// come first.
 pub const FLAG_ALLOW_LIST: &[&str] = &[
+    "-fassociative-math",
+    "-mprefer-vector-width=512",
+    "-funroll-loops",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-freciprocal-math",
+    "-fno-ivopts",
     "-O2",
     "-O3",
-    "-fassociative-math",
     "-falign-functions=64",
     "-falign-loops=32",
     "-falign-loops=64",
@@ -17,25 +24,19 @@ pub const FLAG_ALLOW_LIST: &[&str] = &[
     "-fgcse-las",
     "-fgcse-sm",
     "-fipa-pta",
-    "-fno-ivopts",
-    "-fno-math-errno",
     "-fno-semantic-interposition",
     "-fno-signed-zeros",
-    "-fno-trapping-math",
     "-fno-tree-vectorize",
     "-fomit-frame-pointer",
     "-fopenmp-simd",
     "-fpeel-loops",
     "-fprefetch-loop-arrays",
-    "-freciprocal-math",
     "-fsplit-loops",
     "-ftree-loop-distribution",
     "-ftree-slp-vectorize",
-    "-funroll-loops",
     "-fvect-cost-model=dynamic",
     "-fvect-cost-model=unlimited",
     "-mprefer-vector-width=256",
-    "-mprefer-vector-width=512",
 ];
 
 /// Each flag that is missing, each that is there.
@@ -45,9 +46,9 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let (what, flags) = if let Some(at) = code.flags.iter().position(|f| f == flag) {
             let mut flags = code.flags.clone();
             flags.remove(at);
-            (format!("without {flag}"), flags)
+            (format!("{flag} off"), flags)
         } else {
-            (format!("with {flag}"), with(&code.flags, flag))
+            ((*flag).to_owned(), with(&code.flags, flag))
         };
         found.push(Offer { what, line: 0, text: code.text.clone(), flags });
     }

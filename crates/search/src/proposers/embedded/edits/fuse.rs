@@ -36,7 +36,7 @@ fn fuse(code: &Code, first: Node<'_>, between: Option<Node<'_>>, second: Node<'_
     (one.low == two.low || between.is_some()).then_some(())?;
     let joined: String = two.statements.iter().map(|n| rename(code, *n, &[(&two.var, &one.var)]) + "\n").collect();
     let text = format!("{before}{} {{\n{}{joined}}}", one.header(code), lines(code, &one.statements));
-    let what = format!("fuse the loop over {} into its neighbour before", two.var);
+    let what = format!("{} into its neighbour before", two.var);
     let range = code.span(first).start..second.end_byte();
     Some(Offer::text(code, code.line(first), what, Patch::replace(range, text).apply(code)))
 }

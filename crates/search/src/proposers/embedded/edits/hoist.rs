@@ -40,6 +40,6 @@ fn hoist(code: &Code, inner: &Loop<'_>, access: Node<'_>) -> Option<Offer> {
         patch = patch.and(same.byte_range(), format!("{row}[{}]", code.of(moving)));
     }
     let patch = patch.and(inner.node.end_byte()..inner.node.end_byte(), "\n}");
-    let what = format!("hoist the row of {} out of the loop over {}", code.of(base), inner.var);
+    let what = format!("{} out of {}", code.of(base), inner.var);
     Some(Offer::text(code, code.line(access), what, patch.apply(code)))
 }

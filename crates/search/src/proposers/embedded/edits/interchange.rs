@@ -15,7 +15,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let head = |l: &crate::proposers::embedded::syntax::Loop<'_>| l.node.start_byte()..l.body.start_byte();
         let patch = Patch::replace(head(&outer), format!("{} ", inner.header(code)))
             .and(head(&inner), format!("{} ", outer.header(code)));
-        let what = format!("interchange the loops over {} and {}", outer.var, inner.var);
+        let what = format!("{} and {}", outer.var, inner.var);
         found.push(Offer::text(code, code.line(outer.node), what, patch.apply(code)));
     }
     found

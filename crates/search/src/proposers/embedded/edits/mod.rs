@@ -26,13 +26,16 @@ mod unroll;
 mod unroll_jam;
 
 use super::syntax::Code;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 pub use flag::FLAG_ALLOW_LIST;
 
 /// One thing that an edit could do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// What, without the line: equal for the same idea in another version of the source.
+    /// What, in a few words, that it works on (a loop, a sum, an array) first: equal for the same idea in another version
+    /// of the source. With the kind it is a sentence: `unroll-and-jam j by 4`.
     pub what: String,
     /// Where, in the source before the edit; 0 for the source as a whole.
     pub line: usize,
@@ -64,6 +67,24 @@ pub struct Edit {
     pub follow: Option<&'static str>,
     /// Everything that it could do to a source.
     pub offers: fn(&Code) -> Vec<Offer>,
+}
+
+impl Edit {
+    /// Everything that it could do to a source, in words that name one offer each and that a list can hold.
+    pub fn all(&self, code: &Code) -> Vec<Offer> {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut offers = (self.offers)(code);
+        for offer in &mut offers {
+            let words = offer.what.split_whitespace().collect::<Vec<_>>().join(" ");
+            offer.what = words.replace(", ", ",").replace("; ", ";");
+            let count = counts.entry(offer.what.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                let _ = write!(offer.what, " #{count}");
+            }
+        }
+        offers
+    }
 }
 
 /// The registry. Weights: what changes the order of work first, decoration last; verdicts take over soon.

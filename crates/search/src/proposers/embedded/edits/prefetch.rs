@@ -21,7 +21,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
                 let later = format!("({} + {ahead})", inner.var);
                 let at = inner.body.start_byte() + 1;
                 let text = format!("\n__builtin_prefetch(&{});", rename(code, access, &[(&inner.var, &later)]));
-                let what = format!("prefetch {name} {ahead} turns ahead in the loop over {}", inner.var);
+                let what = format!("{name} {ahead} ahead in {}", inner.var);
                 let text = Patch::replace(at..at, text).apply(code);
                 found.push(Offer::text(code, code.line(inner.node), what, text));
             }

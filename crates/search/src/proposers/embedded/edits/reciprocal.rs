@@ -22,7 +22,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let patch = Patch::replace(start..start, format!("{{\nconst float {name} = 1.0f / {};\n", code.of(right)))
             .and(division.byte_range(), format!("{} * {name}", code.of(left)))
             .and(around.node.end_byte()..around.node.end_byte(), "\n}");
-        let what = format!("multiply by the reciprocal of {} inside the loop over {}", code.of(right), around.var);
+        let what = format!("{} inside {}", code.of(right), around.var);
         found.push(Offer::text(code, code.line(division), what, patch.apply(code)));
     }
     found

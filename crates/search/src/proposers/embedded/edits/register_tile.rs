@@ -81,9 +81,8 @@ fn tiles(
     let offer = |shape: &(i64, i64)| {
         let tile = Tile { code, reduction, rows, columns, packs: &packs, height: shape.0, vectors: shape.1 };
         let text = Patch::replace(code.span(outermost.node), write(&tile).trim_end()).apply(code);
-        let over = rows.map_or(columns.var.clone(), |rows| format!("{} x {}", rows.var, columns.var));
-        let what =
-            format!("register-tile the sum {}: {} x {} lanes of {over}", reduction.name, shape.0, shape.1 * WIDTH);
+        let rows = rows.map_or(String::new(), |rows| format!("{}{} x ", shape.0, rows.var));
+        let what = format!("{} {rows}{}{}", reduction.name, shape.1 * WIDTH, columns.var);
         Offer::text(code, code.line(outermost.node), what, with_prelude(&text, LANES_MARK, LANES))
     };
     shapes.iter().filter(fits).map(offer).collect()

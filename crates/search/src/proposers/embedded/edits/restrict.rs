@@ -18,7 +18,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
             missing += 1;
         }
         if missing > 0 {
-            found.push(Offer::text(code, line, "restrict on every pointer parameter".to_owned(), patch.apply(code)));
+            found.push(Offer::text(code, line, "pointers".to_owned(), patch.apply(code)));
         }
         let text = code.of(function);
         let inline = text.starts_with("static inline");
@@ -26,7 +26,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         if !text.contains(attribute) {
             let at = function.start_byte();
             let patch = Patch::replace(at..at, format!("__attribute__(({attribute})) "));
-            found.push(Offer::text(code, line, format!("attribute {attribute}"), patch.apply(code)));
+            found.push(Offer::text(code, line, attribute.to_owned(), patch.apply(code)));
         }
     }
     found

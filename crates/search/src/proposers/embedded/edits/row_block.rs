@@ -11,7 +11,8 @@ use crate::proposers::embedded::syntax::{Code, Loop, children};
 use std::collections::BTreeSet;
 use tree_sitter::Node;
 
-const SIZES: &[i64] = &[16, 32, 64, 8, 4];
+/// One vector of lanes and its multiples first.
+const SIZES: &[&[i64]] = &[&[16, 32, 64], &[8]];
 
 /// Every loop that can be blocked, at every size and layout.
 pub fn offers(code: &Code) -> Vec<Offer> {
@@ -23,8 +24,10 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         if !shares || outer.step != "1" || !declared_plainly(&outer) {
             continue;
         }
-        for rows in [Rows::Interleaved, Rows::Apart] {
-            found.extend(SIZES.iter().filter_map(|size| offer(code, &outer, *size, rows)));
+        for sizes in SIZES {
+            for rows in [Rows::Interleaved, Rows::Apart] {
+                found.extend(sizes.iter().filter_map(|size| offer(code, &outer, *size, rows)));
+            }
         }
     }
     found
@@ -51,7 +54,7 @@ fn offer(code: &Code, outer: &Loop<'_>, size: i64, rows: Rows) -> Option<Offer> 
     };
     let text = Patch::replace(code.span(outer.node), write(&block)?.trim_end()).apply(code);
     let declared = format!("enum {{ {constant} = {size} }};\n");
-    let what = format!("row-block the loop over {} by {size}, {}", outer.var, rows.words());
+    let what = format!("{} by {size}{}", outer.var, rows.words());
     Some(Offer::text(code, code.line(outer.node), what, with_prelude(&text, &declared, &declared)))
 }
 

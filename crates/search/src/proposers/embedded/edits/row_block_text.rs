@@ -20,8 +20,8 @@ impl Rows {
     /// For the note.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Interleaved => "rows interleaved",
-            Self::Apart => "rows apart",
+            Self::Interleaved => "",
+            Self::Apart => " apart",
         }
     }
 }

@@ -27,7 +27,7 @@ fn extreme(code: &Code, assignment: Node<'_>) -> Option<Offer> {
     let other = if one == left { two } else { one };
     (one == left || two == left).then_some(())?;
     let text = format!("{left} = {other} {sign} {left} ? {other} : {left}");
-    let what = format!("the {name} {left} without a call");
+    let what = format!("{left} as a {name}");
     Some(Offer::text(code, code.line(assignment), what, Patch::replace(assignment.byte_range(), text).apply(code)))
 }
 
@@ -49,7 +49,7 @@ fn branches(code: &Code) -> Vec<Offer> {
         }
         let (left, right) = (field("left"), field("right"));
         let text = format!("{left} = {} ? {right} : {left};", code.of(condition));
-        let what = format!("assign {left} without a branch");
+        let what = left.to_owned();
         let text = Patch::replace(branch.byte_range(), text).apply(code);
         found.push(Offer::text(code, code.line(branch), what, text));
     }

@@ -19,7 +19,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let at = inner.node.start_byte();
         let Some(clause) = sums(code, &inner) else { continue };
         let pragma = format!("#pragma omp simd{clause}\n");
-        let what = format!("simd pragma{clause} on the loop over {}", inner.var);
+        let what = format!("{}{clause}", inner.var);
         let text = Patch::replace(code.span(inner.node).start..at, pragma).apply(code);
         let mut offer = Offer::text(code, code.line(inner.node), what, text);
         if !offer.flags.iter().any(|flag| flag == FLAG) {
@@ -28,7 +28,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         found.push(offer);
         if clause.is_empty() {
             let text = Patch::replace(at..at, "\n#pragma GCC ivdep\n").apply(code);
-            let what = format!("ivdep on the loop over {}", inner.var);
+            let what = format!("{} ivdep", inner.var);
             found.push(Offer::text(code, code.line(inner.node), what, text));
         }
     }

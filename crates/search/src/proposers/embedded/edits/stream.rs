@@ -35,7 +35,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let text = with_prelude(&text, LANES_MARK, LANES);
         let text = after(&text, LANES, STREAM);
         let base = target.child_by_field_name("argument").map_or("", |n| code.of(n));
-        let what = format!("stores to {base} past the caches in the loop over {}", inner.var);
+        let what = format!("{base} in {}", inner.var);
         found.push(Offer::text(code, code.line(inner.node), what, text));
     }
     found

@@ -41,7 +41,7 @@ fn headers(code: &Code, inner: &Loop<'_>, size: i64) -> Strip {
 fn strip(code: &Code, inner: &Loop<'_>, size: i64) -> Offer {
     let strip = headers(code, inner, size);
     let text = format!("{} {{\n{} {}\n}}", strip.over, strip.within, code.of(inner.body));
-    let what = format!("strips of {size} of the loop over {}", inner.var);
+    let what = format!("{} by {size}", inner.var);
     Offer::text(code, code.line(inner.node), what, Patch::replace(code.span(inner.node), text).apply(code))
 }
 
@@ -49,6 +49,6 @@ fn tile(code: &Code, outer: &Loop<'_>, inner: &Loop<'_>, size: i64) -> Offer {
     let strip = headers(code, inner, size);
     let text =
         format!("{} {{\n{} {{\n{} {}\n}}\n}}", strip.over, outer.header(code), strip.within, code.of(inner.body));
-    let what = format!("tile the loop over {} by {size} around the loop over {}", inner.var, outer.var);
+    let what = format!("{} by {size} around {}", inner.var, outer.var);
     Offer::text(code, code.line(outer.node), what, Patch::replace(code.span(outer.node), text).apply(code))
 }

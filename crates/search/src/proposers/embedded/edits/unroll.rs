@@ -19,7 +19,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
             let kept: String = before.split_inclusive('\n').filter(|l| !l.contains("GCC unroll")).collect();
             let range = code.span(inner.node).start..inner.node.start_byte();
             let text = Patch::replace(range, format!("{kept}{pragma}")).apply(code);
-            let what = format!("unroll pragma {factor} on the loop over {}", inner.var);
+            let what = format!("{} by {factor}", inner.var);
             found.push(Offer::text(code, code.line(inner.node), what, text));
         }
     }

@@ -22,7 +22,7 @@ pub fn offers(code: &Code) -> Vec<Offer> {
         let trip = code.trip(&outer);
         for factor in FACTORS.iter().filter(|factor| trip.is_none_or(|trip| **factor <= trip)) {
             let text = Patch::replace(code.span(outer.node), write(code, &outer, *factor)).apply(code);
-            let what = format!("unroll-and-jam by {factor} the loop over {}", outer.var);
+            let what = format!("{} by {factor}", outer.var);
             found.push(Offer::text(code, code.line(outer.node), what, text));
         }
     }
