@@ -40,7 +40,8 @@ pub struct GitPlan {
     pub controls: Vec<String>,
     /// 1 builds once. More makes a fresh pair of builds the unit: the pilot then allots the runs a build.
     pub builds: Builds,
-    /// How the commands run; its arms are ignored.
+    /// How the commands run. Its first two arms, where there are any, are templates for the two states: environment,
+    /// input, setup and so on; a working directory lies inside the worktree.
     pub commands: CommandsPlan,
 }
 
@@ -173,8 +174,10 @@ impl Builder<'_> {
         let in_slot = |(pair, command): (usize, &String)| {
             [0, 1].map(|slot| {
                 let what = if pair == 0 { self.label(slot) } else { format!("{}: {command}", self.label(slot)) };
-                let cwd = Some(self.slots[slot].path.clone());
-                CommandArm { name: what, cwd, ..CommandArm::new(command.clone()) }
+                let template = self.plan.commands.arms.get(slot).cloned().unwrap_or_default();
+                let inside = template.cwd.as_deref().unwrap_or(Path::new(""));
+                let cwd = Some(self.slots[slot].path.join(inside));
+                CommandArm { name: what, cwd, command: command.clone(), ..template }
             })
         };
         let arms = all.enumerate().flat_map(in_slot).collect();
