@@ -4,7 +4,7 @@
 
 mod compare;
 
-pub use compare::{CompareArgs, HowArgs, ProblemArgs, RuleArgs, SelftestArgs, SelftestVerb};
+pub use compare::{CompareArgs, HowArgs, RuleArgs, SelftestArgs, SelftestVerb};
 
 use crate::duration;
 use clap::{Parser, Subcommand};

@@ -71,8 +71,11 @@ pub fn history(points: Vec<Point>, search: ChangeSearch) -> Result<History, Comp
 pub fn read(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Point>, CompareError> {
     if let [path] = paths {
         let set = set_of(path, reading)?;
-        let point =
-            |(i, seconds): (usize, &f64)| Point { label: format!("#{}", i + 1), seconds: *seconds, quartiles: [*seconds; 2] };
+        let point = |(i, seconds): (usize, &f64)| Point {
+            label: format!("#{}", i + 1),
+            seconds: *seconds,
+            quartiles: [*seconds; 2],
+        };
         return Ok(set.seconds.iter().enumerate().map(point).collect());
     }
     let point = |path: &PathBuf| {

@@ -34,14 +34,14 @@ Effects are t_B / t_A - 1: +2 % is 2 % slower than A. A verdict is wrong at most
        rooflab compare [OPTIONS] --history FILE...
        rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
 pub struct CompareArgs {
+    /// Two candidates of a problem, through its judge.
+    #[command(flatten)]
+    pub candidates: ProblemArgs,
     /// Everything after the first `--`: the arms, one after each `--`. The first is A, the base.
     ///
     /// With more than two, each is compared with the first, and the verdicts keep their error rate together (e-BH).
     #[arg(last = true, value_name = "CMD", allow_hyphen_values = true)]
     pub arms: Vec<String>,
-    /// Two candidates of a problem, through its judge.
-    #[command(flatten)]
-    pub candidates: ProblemArgs,
     /// The repository whose two states are compared, each in its own clean worktree.
     #[arg(long, value_name = "PATH", requires_all = ["base", "patch", "run"], help_heading = "Git")]
     pub repo: Option<PathBuf>,
@@ -94,17 +94,29 @@ pub struct CompareArgs {
     #[arg(long, value_name = "CONNECTION", conflicts_with = "repo", help_heading = "SQL")]
     pub sql: Option<String>,
     /// SQL that begins each of A's sessions, e.g. a SET. It is rolled back.
-    #[arg(long, value_name = "SQL", requires = "sql", default_value = "", hide_default_value = true,
-          help_heading = "SQL")]
+    #[arg(
+        long,
+        value_name = "SQL",
+        requires = "sql",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "SQL"
+    )]
     pub session_a: String,
     /// SQL that begins each of B's sessions, e.g. a SET or CREATE INDEX. It is rolled back.
     ///
     /// With it, one statement is enough: both arms run it.
-    #[arg(long, value_name = "SQL", requires = "sql", default_value = "", hide_default_value = true,
-          help_heading = "SQL")]
+    #[arg(
+        long,
+        value_name = "SQL",
+        requires = "sql",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "SQL"
+    )]
     pub session_b: String,
     /// Name of an arm in the answer, or of a set in a file of samples that holds more. The first is A's.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "repo")]
     pub name: Vec<String>,
     /// How the commands run.
     #[command(flatten)]

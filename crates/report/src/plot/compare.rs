@@ -173,7 +173,7 @@ fn interval(area: &Canvas<'_>, running: &[[f64; 4]], margin: (f64, f64)) -> Draw
 
 fn nothing(area: &Canvas<'_>) -> Drawn {
     let style = anchored(&text(Ink::Soft, 13.0), HPos::Left, VPos::Center);
-    let words = "no running interval: it needs pairs of the anytime test";
+    let words = "no running interval is kept for these pairs";
     Ok(area.draw(&Text::new(words, (LABELS as i32 + 6, 12), style))?)
 }
 
