@@ -33,6 +33,7 @@ Effects are t_B / t_A - 1: +2 % is 2 % slower than A. A verdict is wrong at most
        rooflab compare [OPTIONS] --samples A B
        rooflab compare [OPTIONS] --history FILE...
        rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct CompareArgs {
     /// Two candidates of a problem, through its judge.
     #[command(flatten)]

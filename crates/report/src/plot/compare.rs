@@ -87,10 +87,11 @@ fn plane<'a, 'b>(
         .bold_line_style(Ink::Grid.color())
         .light_line_style(TRANSPARENT)
         .y_labels(6)
-        .x_labels(6)
+        .x_labels(if area.dim_in_pixel().0 > SIDE { 8 } else { 4 })
         .label_style(small.clone())
         .axis_desc_style(small)
         .x_desc(about[1])
+        .x_label_formatter(&|at| format!("{}", (at * 1e3).round() / 1e3))
         .y_label_formatter(&|effect| percents(*effect, y))
         .draw()?;
     let head = anchored(&text(Ink::Text, 13.0), HPos::Left, VPos::Center);

@@ -63,20 +63,19 @@ fn sentence(found: &History) -> String {
 
 /// A history for people.
 pub fn table(found: &History) -> String {
-    let mut text = sentence(found) + "\n";
+    let mut parts = vec![sentence(found)];
     if !found.changes.is_empty() {
         let heads = ["between", "and", "change", "p"].map(String::from);
         let row = |step: &::compare::history::Step| {
             [step.after.clone(), step.label.clone(), signed(step.effect), format!("{:.3}", step.p)]
         };
         let rows: Vec<[String; 4]> = std::iter::once(heads).chain(found.changes.iter().map(row)).collect();
-        text += &align(&rows);
-        text += "\n";
+        parts.push(align(&rows));
     }
     if let (Some(first), Some(last)) = (found.points.first(), found.points.last()) {
-        text += &format!("from {} to {} over the series\n", Seconds(first.seconds), Seconds(last.seconds));
+        parts.push(format!("from {} to {} over the series", Seconds(first.seconds), Seconds(last.seconds)));
     }
-    text
+    parts.join("\n") + "\n"
 }
 
 fn signed(effect: f64) -> String {
