@@ -70,8 +70,9 @@ fn exit_codes_of_the_gate() {
 #[test]
 fn sequential_samples_never_pass_a_gate() {
     let folder = folder();
-    let rows: String = (0..50).map(|i| format!("{},{}\n", 10 + i % 3, 20 + i % 3)).collect();
-    std::fs::write(folder.path().join("s.csv"), format!("old_ms,new_ms\n{rows}")).unwrap();
+    let row = |i: i32| format!("{},{}", 10 + i % 3, 20 + i % 3);
+    let rows: Vec<String> = std::iter::once("old_ms,new_ms".to_owned()).chain((0..50).map(row)).collect();
+    std::fs::write(folder.path().join("s.csv"), rows.join("\n")).unwrap();
     let run = compare(folder.path(), &["--samples", "s.csv", "--gate"]);
     assert_eq!(run.code, 3, "{}", run.err);
     assert!(run.out.contains("not interleaved"), "{}", run.out);
@@ -268,8 +269,9 @@ fn plots_and_history() {
     assert_eq!(run.code, 0, "{}", run.err);
     let svg = std::fs::read_to_string(folder.path().join("p.svg")).unwrap();
     assert!(svg.contains("their distribution") && svg.contains("is slower than") && svg.contains("<polygon"), "{svg}");
-    let rows: String = (0..40).map(|i| format!("{}\n", if i < 18 { 100 + i % 3 } else { 110 + i % 3 })).collect();
-    std::fs::write(folder.path().join("h.csv"), rows).unwrap();
+    let row = |i: i32| (i % 3 + if i < 18 { 100 } else { 110 }).to_string();
+    let rows: Vec<String> = (0..40).map(row).collect();
+    std::fs::write(folder.path().join("h.csv"), rows.join("\n")).unwrap();
     let run = compare(folder.path(), &["--history", "h.csv", "--unit", "ms", "--plot", "h.svg"]);
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.out.starts_with("1 change in 40 results") && run.out.contains("#18"), "{}", run.out);
