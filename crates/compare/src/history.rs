@@ -1,11 +1,11 @@
 //! A series of results over commits or days: where did it change? Says nothing about why.
 
-use crate::samples::{self, Reading};
+use crate::samples::{self, Reading, SampleSet};
 use crate::{CompareError, markdown};
 use serde::{Deserialize, Serialize};
 use stats::{ChangeSearch, change_points, robust};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One result of the series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,27 +63,42 @@ pub fn history(points: Vec<Point>, search: ChangeSearch) -> Result<History, Comp
     Ok(History { points, changes })
 }
 
-/// The series of files, in the order given: each file's set (the named one, or its only one) is one result.
+/// The series of files, in the order given: each file's set (the named one, or its only one) is one result. A single
+/// file is a series of its own: every sample is a result.
 ///
 /// # Errors
 /// When a file cannot be used.
 pub fn read(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Point>, CompareError> {
-    let point = |path: &PathBuf| {
-        let sets = samples::read(path, reading)?;
-        let set = match reading.names.first() {
-            Some(name) => sets.iter().find(|set| set.name == *name),
-            None => sets.first().filter(|_| sets.len() == 1),
+    if let [path] = paths {
+        let set = set_of(path, reading)?;
+        let point = |(i, seconds): (usize, &f64)| Point {
+            label: format!("#{}", i + 1),
+            seconds: *seconds,
+            quartiles: [*seconds; 2],
         };
-        let set = set.ok_or_else(|| CompareError::Samples {
-            path: path.clone(),
-            problem: format!("holds {} sets, and it is not clear which", sets.len()),
-            fix: "name one that is in every file with --names".to_owned(),
-        })?;
+        return Ok(set.seconds.iter().enumerate().map(point).collect());
+    }
+    let point = |path: &PathBuf| {
+        let set = set_of(path, reading)?;
         let label = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let quartiles = [0.25, 0.75].map(|q| robust::quantile(&set.seconds, q));
         Ok(Point { label, seconds: robust::median(&set.seconds), quartiles })
     };
     paths.iter().map(point).collect()
+}
+
+fn set_of(path: &Path, reading: &Reading) -> Result<SampleSet, CompareError> {
+    let mut sets = samples::read(path, reading)?;
+    let n = sets.len();
+    let at = match reading.names.first() {
+        Some(name) => sets.iter().position(|set| set.name == *name),
+        None => (n == 1).then_some(0),
+    };
+    at.map(|at| sets.swap_remove(at)).ok_or_else(|| CompareError::Samples {
+        path: path.to_owned(),
+        problem: format!("holds {n} sets, and it is not clear which"),
+        fix: "name one that is in every file with --name".to_owned(),
+    })
 }
 
 impl History {
@@ -156,7 +171,10 @@ mod tests {
         let paths = [write("one.csv", "x_ms\n1\n3\n2\n"), write("two.csv", "x_ms\n4\n4\n")];
         let points = read(&paths, &Reading::default()).unwrap();
         assert_eq!((points[0].label.as_str(), points[0].seconds, points[1].seconds), ("one", 0.002, 0.004));
+        let series = read(&paths[..1], &Reading::default()).unwrap();
+        let shown: Vec<(&str, f64)> = series.iter().map(|point| (point.label.as_str(), point.seconds)).collect();
+        assert_eq!(shown, [("#1", 0.001), ("#2", 0.003), ("#3", 0.002)]);
         let two_sets = [write("both.csv", "x_ms,y_ms\n1,2\n3,4\n")];
-        assert!(read(&two_sets, &Reading::default()).unwrap_err().to_string().contains("--names"));
+        assert!(read(&two_sets, &Reading::default()).unwrap_err().to_string().contains("--name"));
     }
 }

@@ -1,6 +1,7 @@
 //! An outcome as GitHub-flavoured Markdown: what a pull request's comment shows. Pure text.
 
 use crate::outcome::{ArmReport, Comparison, Outcome};
+use stats::Decision;
 use std::fmt::Write as _;
 
 impl Outcome {
@@ -39,16 +40,34 @@ impl Outcome {
         let by = comparison.effect.map_or(String::new(), |effect| format!(" by {}", percent(effect.abs())));
         let within = format!("[{}, {}]", end(comparison.interval[0]), end(comparison.interval[1]));
         match self.verdict {
-            stats::Decision::Better => format!("{b} is faster than {a}{by} {within}"),
-            stats::Decision::Worse => format!("{b} is slower than {a}{by} {within}"),
-            stats::Decision::Equivalent => {
+            Decision::Better => format!("{b} is faster than {a}{by} {within}"),
+            Decision::Worse => format!("{b} is slower than {a}{by} {within}"),
+            Decision::Equivalent => {
                 format!("{b} and {a} differ by less than {} {within}", percent(self.margin.exp_m1()))
             }
-            stats::Decision::Undecided => format!("Undecided between {b} and {a}: the difference is in {within}"),
+            Decision::Undecided => format!("Undecided between {b} and {a}: the difference is in {within}"),
         }
     }
 
+    /// Comparisons of which each has an A of its own, such as the workloads of a problem.
+    fn sentence_of_pairs(&self) -> String {
+        let count = |verdict: Decision| {
+            let n = self.comparisons.iter().filter(|found| !found.is_control && found.verdict == verdict).count();
+            (n > 0).then(|| format!("{n} {}", verdict.name()))
+        };
+        let counts: Vec<String> = [Decision::Better, Decision::Worse, Decision::Equivalent, Decision::Undecided]
+            .into_iter()
+            .filter_map(count)
+            .collect();
+        let mean = self.effect.map_or("unknown".to_owned(), signed);
+        let within = format!("[{}, {}]", end(self.interval[0]), end(self.interval[1]));
+        format!("{} over all: {mean} on geometric mean {within}; {}", self.verdict.name(), counts.join(", "))
+    }
+
     fn sentence_of_many(&self) -> String {
+        if self.comparisons.iter().all(|found| found.accepted.is_none()) {
+            return self.sentence_of_pairs();
+        }
         let told = |comparison: &&Comparison| comparison.accepted == Some(true);
         let names: Vec<String> = self.comparisons.iter().filter(told).map(|found| code(&found.arm)).collect();
         let first = self.comparisons.first().map_or(String::new(), |found| code(&found.against));
@@ -134,7 +153,6 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::{Settings, Warning};
-    use stats::Decision;
 
     fn comparison(arm: &str, effect: f64, verdict: Decision) -> Comparison {
         Comparison {
@@ -202,6 +220,15 @@ mod tests {
         check(&Outcome { discarded: Some("x".into()), ..one.clone() }, "No verdict, the run is discarded: x");
         let mut second = comparison("newer", 0.1, Decision::Worse);
         second.accepted = Some(true);
+        let of_two = || vec![one.comparisons[0].clone(), comparison("new 2", 0.1, Decision::Undecided)];
+        let pairs = Outcome {
+            comparisons: of_two(),
+            effect: Some(-0.1),
+            interval: [Some(-0.2), None],
+            verdict: Decision::Better,
+            ..base.clone()
+        };
+        check(&pairs, "better over all: -10.0 % on geometric mean [-20.0 %, unbounded]; 1 better, 1 undecided");
         let many = Outcome { comparisons: vec![one.comparisons[0].clone(), second], ..base };
         check(&many, "1 of 2 arms differ from `old`: `newer`");
     }

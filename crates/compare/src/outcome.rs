@@ -212,7 +212,10 @@ impl Outcome {
 
     /// Estimate and interval after each of about `points` prefixes, evenly spaced: for plots. Empty without a design.
     pub fn running(&self, points: usize) -> Vec<RunningPoint> {
-        let (Some(design), Some(comparison)) = (self.design, self.comparisons.first()) else { return Vec::new() };
+        let Some(comparison) = self.comparisons.iter().find(|comparison| !comparison.is_control) else {
+            return Vec::new();
+        };
+        let Some(design) = self.design else { return Vec::new() };
         let lns: Vec<f64> = comparison.units.iter().map(|unit| unit.ln).collect();
         let step = lns.len().div_ceil(points.max(1)).max(1);
         let ends = (1..=lns.len()).filter(|n| n % step == 0 || *n == lns.len());
@@ -229,7 +232,7 @@ impl Outcome {
     }
 
     /// An outcome that has found nothing yet.
-    pub(crate) fn empty(settings: &crate::Settings) -> Self {
+    pub fn empty(settings: &crate::Settings) -> Self {
         Self {
             rooflab: SCHEMA.to_owned(),
             verdict: Decision::Undecided,

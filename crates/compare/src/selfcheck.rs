@@ -4,7 +4,7 @@
 
 mod kernels;
 
-pub use kernels::{Clock, CpuBound, MemoryBound, NoisyNeighbour, SimulatedClock};
+pub use kernels::{CALL_SECONDS, Clock, CpuBound, MemoryBound, NoisyNeighbour, SimulatedClock};
 
 use crate::interrupt;
 use serde::{Deserialize, Serialize};
@@ -101,24 +101,64 @@ impl Row {
     }
 }
 
+impl SelfCheck {
+    /// Pairs of a window of so many seconds: half of it goes to interleaved pairs, half to the two sequential blocks.
+    #[must_use]
+    pub fn pairs_in(seconds: f64) -> usize {
+        ((seconds / (4.0 * CALL_SECONDS)) as usize).max(BURN_IN)
+    }
+}
+
 /// What a rule said, and after how many pairs.
 type Answer = (RuleTried, Decision, usize);
 
-/// Tries all rules on a clock; `on_row` gets each row as it is complete. Ends early when interrupted.
-pub fn run(check: &SelfCheck, clock: &mut dyn Clock, on_row: &mut dyn FnMut(&Row)) -> Vec<Row> {
+/// The raw data of one window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// The clock's name.
+    pub clock: String,
+    /// Injected effect.
+    pub effect: f64,
+    /// Its number.
+    pub window: usize,
+    /// ln(t_A' / t_A) of the burn-in.
+    pub burn_in: Vec<f64>,
+    /// ln(t_B / t_A) of the coin-flipped pairs, in their order.
+    pub pairs: Vec<f64>,
+    /// The sequential block of A, seconds.
+    pub a: Vec<f64>,
+    /// The sequential block of B, seconds.
+    pub b: Vec<f64>,
+    /// Rule, decision, pairs that it took.
+    pub answers: Vec<(RuleTried, Decision, usize)>,
+}
+
+/// What happened, told between windows.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// A window is complete.
+    Window(&'a Window),
+    /// All windows of an effect are complete: one rule's row.
+    Row(&'a Row),
+}
+
+/// Tries all rules on a clock. Ends early when interrupted.
+pub fn run(check: &SelfCheck, clock: &mut dyn Clock, on: &mut dyn FnMut(Told<'_>)) -> Vec<Row> {
     let mut random = SplitMix::new(check.seed);
     let mut rows = Vec::new();
     for effect in &check.effects {
         let mut answers: Vec<Answer> = Vec::new();
-        for _ in 0..check.windows {
+        for number in 0..check.windows {
             if interrupt::asked() {
                 return rows;
             }
-            answers.extend(window(check, clock, *effect, &mut random));
+            let found = Window { window: number, ..window(check, clock, *effect, &mut random) };
+            answers.extend(&found.answers);
+            on(Told::Window(&found));
         }
         for rule in RuleTried::ALL {
             let row = summed(clock.name(), *effect, rule, &answers);
-            on_row(&row);
+            on(Told::Row(&row));
             rows.push(row);
         }
     }
@@ -154,8 +194,8 @@ fn summed(clock: String, effect: f64, rule: RuleTried, answers: &[Answer]) -> Ro
     }
 }
 
-fn window(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &mut SplitMix) -> Vec<Answer> {
-    let mut answers = interleaved(check, clock, effect, random);
+fn window(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &mut SplitMix) -> Window {
+    let mut found = interleaved(check, clock, effect, random);
     let mut block = |work: f64| -> Vec<f64> { (0..check.pairs).map(|_| clock.time(work)).collect() };
     // Which block comes first is up to the user of such a rule.
     let (a, b) = if random.bits() & 1 == 0 {
@@ -177,14 +217,14 @@ fn window(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &mut Sp
         more if more > 0.0 => Decision::Worse,
         _ => Decision::Better,
     };
-    answers.push((RuleTried::Welch, by_test(welch(&a, &b)), check.pairs));
-    answers.push((RuleTried::MannWhitney, by_test(mann_whitney(&a, &b)), check.pairs));
-    answers.push((RuleTried::Minimum, by_minimum, check.pairs));
-    answers
+    found.answers.push((RuleTried::Welch, by_test(welch(&a, &b)), check.pairs));
+    found.answers.push((RuleTried::MannWhitney, by_test(mann_whitney(&a, &b)), check.pairs));
+    found.answers.push((RuleTried::Minimum, by_minimum, check.pairs));
+    Window { a, b, ..found }
 }
 
 /// Both of our rules on the same pairs.
-fn interleaved(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &mut SplitMix) -> Vec<Answer> {
+fn interleaved(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &mut SplitMix) -> Window {
     let mut pair = |b: f64| -> f64 {
         if random.bits() & 1 == 0 {
             let first = clock.time(1.0);
@@ -201,8 +241,10 @@ fn interleaved(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &m
     let mut anytime = Session::new(Design { n_opt, ..Design::anytime(check.alpha, 0.0, clip, check.pairs) });
     let mut fixed = Session::new(Design::fixed(check.alpha, 0.0, clip, check.pairs));
     let (mut first, mut last) = (None, None);
+    let mut pairs = Vec::with_capacity(check.pairs);
     for _ in 0..check.pairs {
         let y = pair(1.0 + effect);
+        pairs.push(y);
         if first.is_none()
             && let Progress::Stop(summary) = anytime.push(y)
         {
@@ -212,7 +254,8 @@ fn interleaved(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &m
             last = Some((RuleTried::Fixed, summary.decision, summary.n));
         }
     }
-    [first, last].into_iter().flatten().collect()
+    let answers = [first, last].into_iter().flatten().collect();
+    Window { clock: clock.name(), effect, window: 0, burn_in, pairs, a: Vec::new(), b: Vec::new(), answers }
 }
 
 /// The rows as a table: a line for each clock and rule, a column for each effect.
@@ -301,6 +344,22 @@ mod tests {
             assert_eq!(row(&rows, RuleTried::Fixed, 5.0).right, 1, "{}", clock.name());
         }
         drop(NoisyNeighbour::start());
+    }
+
+    #[test]
+    fn every_window_is_told_with_its_raw_data() {
+        let check = SelfCheck { effects: vec![0.0, 0.05], windows: 2, pairs: 40, ..SelfCheck::default() };
+        let (mut windows, mut rows) = (Vec::new(), 0);
+        let mut on = |told: Told<'_>| match told {
+            Told::Window(window) => windows.push(window.clone()),
+            Told::Row(_) => rows += 1,
+        };
+        run(&check, &mut SimulatedClock::new(0.005, 0.0, 3), &mut on);
+        assert_eq!((windows.len(), rows), (4, 2 * RuleTried::ALL.len()));
+        let last = &windows[3];
+        assert_eq!((last.effect, last.window, last.pairs.len(), last.a.len(), last.b.len()), (0.05, 1, 40, 40, 40));
+        assert_eq!(last.answers.len(), RuleTried::ALL.len());
+        assert_eq!(SelfCheck::pairs_in(0.12), 100);
     }
 
     #[test]

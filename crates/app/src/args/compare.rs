@@ -1,94 +1,195 @@
-//! The arguments of `compare` and `selftest`, parsed and nothing more.
+//! The arguments of `rooflab compare` and `rooflab selftest`, parsed and nothing more.
+//!
+//! Must not decide which of them belong together beyond what clap can check: that is in `commands::compare`.
 
 use super::{margin, share};
 use crate::duration;
-use ::compare::Metric;
 use ::compare::samples::{Format, TimeUnit};
 use clap::Subcommand;
 use model::Seconds;
 use std::path::PathBuf;
 
+/// The end of `rooflab compare --help`.
+const AFTER: &str = "\
+Exit codes:
+  0    done, whatever was found; with --gate: B is not worse than A by more than the margin
+  1    with --gate: B is worse than A, with its whole interval beyond the margin
+  2    usage, or a file of samples that makes no sense
+  3    with --gate: undecided; also when the run was discarded, or the samples can't support a verdict
+  4    what was to be compared failed; what was measured until then is printed
+  130  interrupted; what was measured until then is printed
+
+Effects are t_B / t_A - 1: +2 % is 2 % slower than A. A verdict is wrong at most in a share --alpha of all runs.";
+
 /// `rooflab compare`.
 ///
-/// Commands: `rooflab compare -- 'cmd a' -- 'cmd b'`. Git states: --repo with --base, --patch, --build and --run.
-/// Samples that others took: --samples A B. SQL: --sql with two statements after `--`.
+/// Answers whether B is better than A here, beyond this machine's noise, or says that it can't tell. A is measured
+/// against itself first, then both in coin-flipped pairs until the evidence decides or the budget is spent, then A
+/// again: a run whose A drifted by more than 5 % is discarded.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "rooflab compare [OPTIONS] -- 'CMD A' -- 'CMD B' [-- 'CMD C']
+#[command(after_help = AFTER, override_usage = "rooflab compare [OPTIONS] -- 'CMD A' -- 'CMD B' [-- 'CMD C']
        rooflab compare [OPTIONS] --repo PATH --base REV --patch REV --build CMD --run CMD
+       rooflab compare [OPTIONS] --problem PROBLEM A.c B.c
        rooflab compare [OPTIONS] --samples A B
+       rooflab compare [OPTIONS] --history FILE...
        rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct CompareArgs {
+    /// Two candidates of a problem, through its judge.
+    #[command(flatten)]
+    pub candidates: ProblemArgs,
     /// Everything after the first `--`: the arms, one after each `--`. The first is A, the base.
+    ///
+    /// With more than two, each is compared with the first, and the verdicts keep their error rate together (e-BH).
     #[arg(last = true, value_name = "CMD", allow_hyphen_values = true)]
     pub arms: Vec<String>,
-    /// The repository whose two states are compared.
-    #[arg(long, value_name = "PATH", requires_all = ["base", "patch", "run"])]
+    /// The repository whose two states are compared, each in its own clean worktree.
+    #[arg(long, value_name = "PATH", requires_all = ["base", "patch", "run"], help_heading = "Git")]
     pub repo: Option<PathBuf>,
     /// The base's revision.
-    #[arg(long, value_name = "REV", requires = "repo")]
+    #[arg(long, value_name = "REV", requires = "repo", help_heading = "Git")]
     pub base: Option<String>,
     /// The patch's revision.
-    #[arg(long, value_name = "REV", requires = "repo")]
+    #[arg(long, value_name = "REV", requires = "repo", help_heading = "Git")]
     pub patch: Option<String>,
     /// Build the state that a merge of --patch into --base would make, and compare that with the base.
-    #[arg(long, requires = "repo")]
+    #[arg(long, requires = "repo", help_heading = "Git")]
     pub merge: bool,
-    /// Command that builds either state, in its own clean worktree.
-    #[arg(long, value_name = "CMD", requires = "repo")]
+    /// Command that builds either state. `{seed}` in it differs from build to build.
+    #[arg(long, value_name = "CMD", requires = "repo", help_heading = "Git")]
     pub build: Option<String>,
+    /// Build both states afresh for every pair, so that the luck of a layout is measured and not hidden.
+    ///
+    /// Give `{seed}` to a linker that shuffles, e.g. --build 'make LDFLAGS=-Wl,--shuffle-sections=*={seed}'.
+    #[arg(long, requires = "build", help_heading = "Git")]
+    pub fresh_builds: bool,
     /// Command that is timed, in either worktree.
-    #[arg(long, value_name = "CMD", requires = "repo")]
+    #[arg(long, value_name = "CMD", requires = "repo", help_heading = "Git")]
     pub run: Option<String>,
     /// Command that takes no changed path, and so measures the noise in the same run. May be repeated.
-    #[arg(long, value_name = "CMD", requires = "repo")]
+    ///
+    /// When a control differs between the two states, something besides the change does, and no verdict is given.
+    #[arg(long, value_name = "CMD", requires = "repo", help_heading = "Git")]
     pub control: Vec<String>,
     /// Two files of samples that others took, or one that holds both.
     ///
     /// hyperfine, criterion, Google Benchmark, nvbench, pyperf, pytest-benchmark, CSV, or rooflab's own JSON. Samples
     /// taken one arm after the other can't exclude drift, and the answer says so.
-    #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with_all = ["repo", "sql"])]
+    #[arg(long, num_args = 1..=2, value_names = ["A", "B"], conflicts_with_all = ["repo", "sql", "problem"],
+          help_heading = "Samples")]
     pub samples: Vec<PathBuf>,
+    /// Results in their order, oldest first: where did they change?
+    ///
+    /// One file of samples a result, in any format that --samples reads, and its median counts; or one file, whose
+    /// every row is a result. Changes are found by E-divisive: medians that differ, with a permutation test.
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["repo", "sql", "problem", "samples", "gate"],
+          help_heading = "Samples")]
+    pub history: Vec<PathBuf>,
     /// The samples' format; found out from their content without it.
-    #[arg(long, value_name = "NAME", requires = "samples", value_parser = sample_format)]
+    #[arg(long, value_name = "NAME", value_parser = sample_format, help_heading = "Samples")]
     pub format: Option<Format>,
     /// Unit of a CSV whose header names none: ns, us, ms, s or min.
-    #[arg(long, value_name = "UNIT", requires = "samples", value_parser = unit)]
+    #[arg(long, value_name = "UNIT", value_parser = time_unit, help_heading = "Samples")]
     pub unit: Option<TimeUnit>,
-    /// Names of A and B where a file of samples holds more.
-    #[arg(long, value_name = "NAME", requires = "samples")]
-    pub name: Vec<String>,
     /// Compare SQL statements on this PostgreSQL, with their plans. Put a password into PGPASSFILE.
-    #[arg(long, value_name = "CONNECTION", conflicts_with = "repo")]
+    #[arg(long, value_name = "CONNECTION", conflicts_with = "repo", help_heading = "SQL")]
     pub sql: Option<String>,
+    /// SQL that begins each of A's sessions, e.g. a SET. It is rolled back.
+    #[arg(
+        long,
+        value_name = "SQL",
+        requires = "sql",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "SQL"
+    )]
+    pub session_a: String,
+    /// SQL that begins each of B's sessions, e.g. a SET or CREATE INDEX. It is rolled back.
+    ///
+    /// With it, one statement is enough: both arms run it.
+    #[arg(
+        long,
+        value_name = "SQL",
+        requires = "sql",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "SQL"
+    )]
+    pub session_b: String,
+    /// Name of an arm in the answer, or of a set in a file of samples that holds more. The first is A's.
+    #[arg(long, value_name = "NAME", conflicts_with = "repo")]
+    pub name: Vec<String>,
     /// How the commands run.
     #[command(flatten)]
     pub how: HowArgs,
     /// When it is decided.
     #[command(flatten)]
     pub rule: RuleArgs,
-    /// Print JSON.
+    /// Print JSON: at least verdict, effect, interval, pairs and resolvable.
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
     /// Print a GitHub-flavoured Markdown table.
     #[arg(long)]
     pub markdown: bool,
+    /// Write a plot: the pairs in time, their distribution, the running interval. For --history, the series.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+}
+
+/// Two candidates of a problem.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProblemArgs {
+    /// A and B: C files, names of baselines, or builtin:NAME. Only with --problem.
+    #[arg(value_name = "CANDIDATE", num_args = 0..=2, requires = "problem", help_heading = "Candidates")]
+    pub files: Vec<String>,
+    /// Compare two candidates of this problem, judged in its sandbox: its folder, or its name under problems/.
+    #[arg(long, value_name = "PROBLEM", conflicts_with_all = ["repo", "sql"], help_heading = "Candidates")]
+    pub problem: Option<PathBuf>,
+    /// Only these workloads, by name, with commas between them.
+    #[arg(long, value_name = "NAMES", requires = "problem", help_heading = "Candidates")]
+    pub workloads: Option<String>,
+    /// Judge without the sandbox where it can't be set up.
+    #[arg(long, requires = "problem", help_heading = "Candidates")]
+    pub unconfined: bool,
 }
 
 /// How the commands of a comparison run.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Commands")]
 pub struct HowArgs {
-    /// Command that runs once before anything is timed.
+    /// One arm for each value: {NAME} is replaced in every command line. May be repeated.
+    #[arg(long, value_name = "NAME=V1,V2,...", value_parser = parameter)]
+    pub parameter: Vec<(String, Vec<String>)>,
+    /// Command that runs once before anything is timed, for each arm.
     #[arg(long, value_name = "CMD")]
     pub setup: Option<String>,
     /// Command that runs before every run, untimed.
     #[arg(long, value_name = "CMD")]
     pub prepare: Option<String>,
-    /// Command that runs once at the end.
+    /// Command that runs once at the end, for each arm, also after an error.
     #[arg(long, value_name = "CMD")]
     pub cleanup: Option<String>,
     /// File for the commands' standard input.
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
+    /// Environment variable for every arm. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Environment variable for A alone. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
+    pub env_a: Vec<(String, String)>,
+    /// Environment variable for B alone. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
+    pub env_b: Vec<(String, String)>,
+    /// Working directory of every arm. With --repo, inside the worktree.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Working directory of A.
+    #[arg(long, value_name = "DIR")]
+    pub cwd_a: Option<PathBuf>,
+    /// Working directory of B.
+    #[arg(long, value_name = "DIR")]
+    pub cwd_b: Option<PathBuf>,
     /// Run every command through this shell, or `none`. Without it, only commands that use shell syntax get /bin/sh.
     #[arg(long, value_name = "SHELL")]
     pub shell: Option<String>,
@@ -108,11 +209,12 @@ pub struct HowArgs {
 
 /// When a comparison is decided.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Rule")]
 pub struct RuleArgs {
     /// Stop when the evidence decides, or after this long.
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "60s")]
     pub budget: Seconds,
-    /// Measure exactly N pairs, instead of stopping when the evidence decides.
+    /// Measure exactly N pairs, instead of stopping when the evidence decides. Exact sign-flip p.
     #[arg(long, value_name = "N")]
     pub pairs: Option<usize>,
     /// Pairs at most.
@@ -126,7 +228,7 @@ pub struct RuleArgs {
     pub margin: f64,
     /// The time that decides: wall, cpu or user.
     #[arg(long, value_name = "TIME", default_value = "wall", value_parser = metric)]
-    pub metric: Metric,
+    pub metric: ::compare::Metric,
     /// Exit 1 when B is worse than A with its whole interval beyond the margin, 3 when undecided.
     #[arg(long)]
     pub gate: bool,
@@ -148,25 +250,55 @@ pub struct SelftestArgs {
 pub enum SelftestVerb {
     /// Identical arms and injected differences: how often each rule is right, wrong, silent.
     ///
-    /// Rules: ours, anytime and fixed; Welch's t, Mann-Whitney and the minimum on sequential blocks. Kernels: bound by
-    /// the core and by memory, alone and beside a noisy neighbour.
+    /// Effects: none, +0.3 %, +1 %, +2 %, +5 %. Rules: ours, anytime and fixed; Welch's t, Mann-Whitney and the minimum
+    /// on sequential blocks of as many runs. Kernels: bound by the core and by memory, alone and beside a noisy
+    /// neighbour. Intervals are Clopper-Pearson's, 95 %. The default takes about two minutes.
     Compare {
-        /// Windows for each effect.
+        /// Windows for each effect, kernel and neighbour: 20 times as many in all.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
         windows: u32,
+        /// Seconds of one window; interleaved pairs take half of it, the sequential blocks the other half.
+        #[arg(long, value_name = "S", default_value_t = 0.1, value_parser = window_seconds)]
+        seconds: f64,
+        /// Folder for the raw data: every window's times and every rule's answer (windows.jsonl), and the table.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
 }
 
-fn metric(text: &str) -> Result<Metric, String> {
+fn window_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.03..=600.0).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a number of seconds from 0.03 to 600")),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(format!("`{text}` is not KEY=VALUE")),
+    }
+}
+
+fn parameter(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, values) = variable(text).map_err(|_| format!("`{text}` is not NAME=V1,V2,..."))?;
+    Ok((name, values.split(',').map(str::to_owned).collect()))
+}
+
+fn metric(text: &str) -> Result<::compare::Metric, String> {
     match text {
-        "wall" => Ok(Metric::Wall),
-        "cpu" => Ok(Metric::Cpu),
-        "user" => Ok(Metric::User),
+        "wall" => Ok(::compare::Metric::Wall),
+        "cpu" => Ok(::compare::Metric::Cpu),
+        "user" => Ok(::compare::Metric::User),
         _ => Err(format!("`{text}` is none of wall, cpu, user")),
     }
+}
+
+fn time_unit(text: &str) -> Result<TimeUnit, String> {
+    TimeUnit::named(text).ok_or_else(|| format!("`{text}` is none of ns, us, ms, s, min"))
 }
 
 fn sample_format(text: &str) -> Result<Format, String> {
@@ -180,13 +312,45 @@ fn sample_format(text: &str) -> Result<Format, String> {
     })
 }
 
-fn unit(text: &str) -> Result<TimeUnit, String> {
-    match text {
-        "ns" => Ok(TimeUnit::Nano),
-        "us" => Ok(TimeUnit::Micro),
-        "ms" => Ok(TimeUnit::Milli),
-        "s" => Ok(TimeUnit::Second),
-        "min" => Ok(TimeUnit::Minute),
-        _ => Err(format!("`{text}` is none of ns, us, ms, s, min")),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Args, Verb};
+    use clap::Parser;
+
+    fn parse(words: &[&str]) -> Result<Box<CompareArgs>, clap::Error> {
+        match Args::try_parse_from(["rooflab", "compare"].iter().chain(words))?.verb {
+            Verb::Compare(args) => Ok(args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_way_to_compare_parses() {
+        let candidates = parse(&["--problem", "p", "a.c", "b.c", "--gate"]).unwrap();
+        assert_eq!(candidates.candidates.files, ["a.c", "b.c"]);
+        let history = parse(&["--history", "1.json", "2.json", "--plot", "h.svg"]).unwrap();
+        assert_eq!((history.history.len(), history.plot), (2, Some(PathBuf::from("h.svg"))));
+        let words = ["--env-a", "K=V=W", "--cwd-b", "/x", "--parameter", "n=1,2", "--", "a", "--", "b"];
+        let commands = parse(&words).unwrap().how;
+        assert_eq!(commands.env_a, [("K".to_owned(), "V=W".to_owned())]);
+        assert_eq!(commands.parameter, [("n".to_owned(), vec!["1".to_owned(), "2".to_owned()])]);
+        assert_eq!(commands.cwd_b, Some(PathBuf::from("/x")));
+    }
+
+    #[test]
+    fn refused() {
+        let check = |words: &[&str], part: &str| {
+            let message = parse(words).unwrap_err().to_string();
+            assert!(message.contains(part), "{words:?}: {message}");
+        };
+        check(&["a.c", "b.c"], "--problem");
+        check(&["--problem", "p", "a", "b", "c"], "unexpected");
+        check(&["--env", "K", "--", "a", "--", "b"], "not KEY=VALUE");
+        check(&["--parameter", "n", "--", "a", "--", "b"], "NAME=V1,V2");
+        check(&["--samples", "a", "--unit", "fortnight"], "none of ns, us");
+        check(&["--history", "a", "--gate"], "cannot be used with");
+        check(&["--session-a", "SET x", "--", "a", "--", "b"], "--sql");
+        check(&["--fresh-builds", "--", "a", "--", "b"], "--build");
     }
 }

@@ -201,7 +201,7 @@ impl<'a> CommandRig<'a> {
         })
     }
 
-    fn set_up(&self) -> Result<(), CompareError> {
+    pub(super) fn set_up(&self) -> Result<(), CompareError> {
         self.plan.arms.iter().try_for_each(|arm| self.aside(arm, arm.setup.as_deref()))
     }
 

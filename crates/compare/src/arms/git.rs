@@ -40,7 +40,8 @@ pub struct GitPlan {
     pub controls: Vec<String>,
     /// 1 builds once. More makes a fresh pair of builds the unit: the pilot then allots the runs a build.
     pub builds: Builds,
-    /// How the commands run; its arms are ignored.
+    /// How the commands run. Its first two arms, where there are any, are templates for the two states: environment,
+    /// input, setup and so on; a working directory lies inside the worktree.
     pub commands: CommandsPlan,
 }
 
@@ -142,9 +143,13 @@ pub(crate) fn run(plan: &GitPlan, settings: &Settings, on: &mut dyn FnMut(&Event
         Builds::EachUnit => {
             let inner = CommandRig::new(&commands, settings.seed)?;
             let mut rig = BuildRig { builder: &mut builder, inner };
-            let result = drive(&mut rig, &groups, settings, on);
-            rig.inner.clean_up()?;
-            result
+            let ready = rig.inner.set_up().map_err(Failure::from);
+            let result = ready.and_then(|()| drive(&mut rig, &groups, settings, on));
+            let cleaned = rig.inner.clean_up();
+            result.and_then(|outcome| match cleaned {
+                Ok(()) => Ok(outcome),
+                Err(error) => Err(Failure { error, kept: Some(Box::new(outcome)) }),
+            })
         }
     };
     let notes = builder.notes(&repo);
@@ -173,8 +178,10 @@ impl Builder<'_> {
         let in_slot = |(pair, command): (usize, &String)| {
             [0, 1].map(|slot| {
                 let what = if pair == 0 { self.label(slot) } else { format!("{}: {command}", self.label(slot)) };
-                let cwd = Some(self.slots[slot].path.clone());
-                CommandArm { name: what, cwd, ..CommandArm::new(command.clone()) }
+                let template = self.plan.commands.arms.get(slot).cloned().unwrap_or_default();
+                let inside = template.cwd.as_deref().unwrap_or(Path::new(""));
+                let cwd = Some(self.slots[slot].path.join(inside));
+                CommandArm { name: what, cwd, command: command.clone(), ..template }
             })
         };
         let arms = all.enumerate().flat_map(in_slot).collect();
@@ -341,6 +348,29 @@ mod tests {
         let failure = compare(GitPlan { merge: Merge::IntoBase, ..plan(repo.path(), "conflict") }).unwrap_err();
         assert!(failure.to_string().contains("conflicts in work; rebase it"), "{failure}");
         no_worktree_is_left(repo.path());
+    }
+
+    #[test]
+    fn templates_reach_both_states_however_they_are_built() {
+        for builds in [Builds::Once, Builds::EachUnit] {
+            let repo = repository();
+            let log = repo.path().join("log");
+            let arm = |name: &str| CommandArm {
+                setup: Some("echo setup >> $LOG".into()),
+                cleanup: Some("echo cleanup >> $LOG".into()),
+                env: vec![("ARM".into(), name.into()), ("LOG".into(), log.to_string_lossy().into_owned())],
+                ..CommandArm::default()
+            };
+            let commands = CommandsPlan::new(vec![arm("a"), arm("b")]);
+            let run = "echo $ARM $(basename $PWD) >> $LOG".into();
+            compare(GitPlan { commands, run, builds, ..plan(repo.path(), "patch") }).unwrap();
+            let text = std::fs::read_to_string(&log).unwrap();
+            let mut lines: Vec<&str> = text.lines().collect();
+            assert!(lines.starts_with(&["setup", "setup"]) && lines.ends_with(&["cleanup", "cleanup"]), "{text}");
+            lines.sort_unstable();
+            lines.dedup();
+            assert_eq!(lines, ["a a", "b b", "cleanup", "setup"]);
+        }
     }
 
     #[test]

@@ -115,19 +115,19 @@ impl Engine<'_> {
         }
     }
 
-    /// A drift beyond what is allowed, and beyond what the control's own few runs could show by chance.
+    /// A drift beyond what is allowed voids the run. When the control's own few runs could show it by chance, a
+    /// warning says so: more work a run then helps more than a quieter machine.
     fn discarded(&mut self) -> Option<String> {
         let control = self.control.as_ref()?;
-        let (drift, by_chance) = (control.drift, 3.0 * standard_error(control));
+        let (drift, by_chance) = (control.drift.exp_m1(), (3.0 * standard_error(control)).exp_m1());
         if drift.abs() <= MOST_DRIFT {
             return None;
         }
-        let shown = format!("the first arm, measured again last, had drifted by {:+.1} %", 100.0 * drift.exp_m1());
         if drift.abs() <= by_chance {
-            let what = format!("{shown}, which its noise (+-{:.0} %) explains", 100.0 * by_chance.exp_m1());
-            self.warnings.push(Warning::new(what, "repeat it on a quieter machine, or give each run more work"));
-            return None;
+            let what = format!("the drift of {:+.1} % is within 3 standard errors of its runs", 100.0 * drift);
+            self.warnings.push(Warning::new(what, "give each run more work, or repeat it on a quieter machine"));
         }
+        let shown = format!("the first arm, measured again last, had drifted by {:+.1} %", 100.0 * drift);
         Some(format!("{shown} (more than {:.0} %); repeat it on a quieter machine", 100.0 * MOST_DRIFT))
     }
 

@@ -118,16 +118,20 @@ fn a_drifting_machine_voids_the_run() {
 }
 
 #[test]
-fn a_control_too_noisy_to_show_a_drift_only_warns() {
-    let mut warned = 0;
+fn a_drift_that_noise_explains_voids_the_run_too_and_is_remarked() {
+    let mut seen = [0; 2];
     for seed in 0..20 {
         let mut rig = Simulated::new(&[0.02, 0.03], 0.3);
         rig.random = SplitMix::new(seed);
         let outcome = drive_two(&mut rig, &Settings { budget: 20.0, ..Settings::default() });
-        warned += outcome.warnings.iter().filter(|warning| warning.what.contains("its noise")).count();
-        assert!(outcome.discarded.is_none(), "{:?}", outcome.control.map(|control| control.drift));
+        let drift = outcome.control.as_ref().unwrap().drift.exp_m1();
+        assert_eq!(outcome.discarded.is_some(), drift.abs() > MOST_DRIFT, "{drift}");
+        assert!(outcome.discarded.is_none() || outcome.verdict == Decision::Undecided);
+        let remarked = outcome.warnings.iter().any(|warning| warning.what.contains("3 standard errors"));
+        assert!(!remarked || outcome.discarded.is_some());
+        seen[usize::from(remarked)] += 1;
     }
-    assert!(warned > 5, "{warned}");
+    assert!(seen.iter().all(|times| *times > 2), "{seen:?}");
 }
 
 #[test]

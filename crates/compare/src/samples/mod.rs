@@ -215,7 +215,7 @@ pub fn read_two(a: &Path, b: Option<&Path>, reading: &Reading) -> Result<(Sample
         }
         if sets.len() != 2 {
             let problem = format!("holds {} sets: {}", sets.len(), list(&sets));
-            let fix = "name the two with --names A,B, or give a second file";
+            let fix = "name the two with --name A --name B, or give a second file";
             return Err(Problem::new(problem, fix).at(a));
         }
         let second = sets.remove(1);
@@ -228,7 +228,7 @@ pub fn read_two(a: &Path, b: Option<&Path>, reading: &Reading) -> Result<(Sample
             None if sets.len() == 1 => Ok(sets.remove(0)),
             None => {
                 let problem = format!("holds {} sets: {}", sets.len(), list(&sets));
-                Err(Problem::new(problem, "say which with --names").at(path))
+                Err(Problem::new(problem, "say which with --name").at(path))
             }
         }
     };

@@ -157,7 +157,7 @@ fn which_sets_are_meant() {
     let path = folder.path().join("x.csv");
     std::fs::write(&path, "a_ms,b_ms,c_ms\n1,2,3\n4,5,6\n").unwrap();
     let message = read_two(&path, None, &Reading::default()).unwrap_err().to_string();
-    assert!(message.contains("3 sets: `a`, `b`, `c`") && message.contains("--names"), "{message}");
+    assert!(message.contains("3 sets: `a`, `b`, `c`") && message.contains("--name"), "{message}");
     let reading =
         |names: &[&str]| Reading { names: names.iter().map(|n| (*n).to_owned()).collect(), ..Reading::default() };
     let (a, b) = read_two(&path, None, &reading(&["c", "a"])).unwrap();

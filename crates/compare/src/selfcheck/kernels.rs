@@ -23,7 +23,7 @@ pub struct CpuBound {
 }
 
 /// Seconds that one call aims at: 10,000 times the clock's cost, short enough for hundreds of pairs.
-const CALL_SECONDS: f64 = 0.3e-3;
+pub const CALL_SECONDS: f64 = 0.3e-3;
 
 impl CpuBound {
     /// Sized for this machine.

@@ -14,7 +14,7 @@ use model::{Certificate, Map, RungOutcome};
 use rows::{AblationRow, CandidateRow, EditRow, JumpRow, ShapeRow};
 
 /// The style sheet, for pages and fragments alike.
-const STYLE: &str = include_str!("../../templates/style.css");
+pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
 
 #[derive(Template)]
 #[template(path = "shell.html")]

@@ -3,10 +3,15 @@
 //!
 //! Must not do: carry a fixed colour, a font file or an outside reference.
 
+mod alone;
+mod compare;
+mod history;
 mod latency;
 mod progress;
 mod roofline;
 
+pub use compare::compare_plot;
+pub use history::history_plot;
 pub(crate) use latency::latency;
 pub(crate) use progress::progress;
 pub(crate) use roofline::roofline;
@@ -100,7 +105,11 @@ fn finish(svg: &str, title: &str, class: &str, size: Size) -> String {
     let opening =
         format!("<svg class=\"plot {class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">");
     let body = svg.find(">\n").map_or("", |end| &svg[end + 1..]);
-    let mut text = opening + body;
+    classed(opening + body)
+}
+
+/// Gives every stand-in colour its class.
+fn classed(mut text: String) -> String {
     for (ink, name) in INKS {
         let RGBColor(r, g, b) = ink.color();
         for attribute in ["fill", "stroke"] {
