@@ -86,13 +86,13 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
     let (status, overran) = wait(&mut child, limit);
     let read =
         |name| String::from_utf8_lossy(&std::fs::read(folder.path().join(name)).unwrap_or_default()).into_owned();
-    Ended { line, status, overran, out: read("out"), err: read("err") }
+    Ended { line, status, overran, out: read("stdout"), err: read("stderr") }
 }
 
 /// Starts a command with its output in files: a full pipe must never hold up something that is measured.
 pub fn spawn(command: &mut Command, folder: &Path) -> Child {
     let file = |name| File::create(folder.join(name)).expect("a file in the temporary folder");
-    command.stdout(file("out")).stderr(file("err"));
+    command.stdout(file("stdout")).stderr(file("stderr"));
     command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
