@@ -191,7 +191,7 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
     pub fixed: Option<u32>,
     /// Error rate of the test.
-    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = share)]
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = share)]
     pub alpha: f64,
     /// Differences below this share of the time do not matter, e.g. 0.5% or 0.005.
     #[arg(long, value_name = "SHARE", default_value = "0.5%", value_parser = margin)]

@@ -206,7 +206,12 @@ fn compared(name: &str, judgement: &Judgement) -> String {
 fn ablated(hunk: &str, judgement: &Judgement) -> String {
     use model::Stage;
     use model::Verdict::{Better, Failed, Worse};
-    let cost = judgement.speedup().map_or(String::new(), |speedup| format!("{} ", percent(1.0 / speedup - 1.0)));
+    let cost = |speedup: f64| match speedup.recip() {
+        // 899 % says less than 10x.
+        times if times >= 2.0 => format!("{times:.1}x "),
+        times => format!("{} ", percent(times - 1.0)),
+    };
+    let cost = judgement.speedup().map_or(String::new(), cost);
     let says = match judgement.verdict {
         Worse => format!("{cost}slower without: it pays"),
         Better => format!("{cost}without: it costs"),

@@ -17,6 +17,9 @@ const LOAD_LIMIT: Duration = Duration::from_secs(20);
 /// Spins between two looks at whether the runner still lives: about 0.3 ms.
 const SPINS: u32 = 1 << 13;
 
+/// Sleep between two looks at `done` on a machine with one core, where batches last 10 ms and more.
+const NAP: Duration = Duration::from_micros(50);
+
 /// What a runner calls.
 #[derive(Clone)]
 pub enum Code {
@@ -109,6 +112,8 @@ pub struct Runner {
     control: Memory,
     arguments: Vec<Argument>,
     sequence: u32,
+    /// Whether judge and runner share a core: then a judge that spins would wait for the runner for ever.
+    shares_core: bool,
 }
 
 impl Runner {
@@ -141,7 +146,8 @@ impl Runner {
         }
         let start = Start { confinement, arguments: &words, descriptors: &descriptors, core };
         let child = Child::start(&start)?;
-        let mut runner = Self { child, control, arguments: arguments.to_vec(), sequence: 0 };
+        let mut runner =
+            Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };
         runner.await_ready(confinement)?;
         Ok(runner)
     }
@@ -206,9 +212,13 @@ impl Runner {
         self.child.proceed();
         let mut spins = 0;
         while done.load(Ordering::Acquire) != sequence {
-            std::hint::spin_loop();
+            if self.shares_core {
+                std::thread::sleep(NAP);
+            } else {
+                std::hint::spin_loop();
+            }
             spins += 1;
-            if spins == SPINS {
+            if self.shares_core || spins == SPINS {
                 spins = 0;
                 if self.child.ended().is_some() {
                     return Err(self.ending());

@@ -199,9 +199,12 @@ impl Campaign {
 
     /// ln against candidate 0: that of what it was compared with, plus the paired effect.
     fn chained(&self, against: CandidateId, judgement: &Judgement) -> BTreeMap<String, f64> {
-        let base = self.archive.get(against).map(|c| &c.ln);
-        let effects = judgement.shapes.iter().filter_map(|shape| Some((shape.workload.name.clone(), shape.ln?.value)));
-        effects.map(|(name, ln)| (name.clone(), ln + base.and_then(|b| b.get(&name)).copied().unwrap_or(0.0))).collect()
+        // A start is at 0 everywhere; any other base only where the chain back to the start was measured throughout.
+        let base = self.archive.get(against);
+        let is_start = base.is_none_or(|c| c.proposal.parents.is_empty());
+        let behind = |name: &str| if is_start { Some(0.0) } else { base?.ln.get(name).copied() };
+        let effects = judgement.shapes.iter().filter_map(|shape| Some((&shape.workload.name, shape.ln?.value)));
+        effects.filter_map(|(name, ln)| Some((name.clone(), ln + behind(name)?))).collect()
     }
 
     /// The best candidate that a fresh test confirmed; candidate 0 before any.

@@ -15,7 +15,7 @@ use problems::{Problem, Strength};
 use serde::Serialize;
 
 /// Process pairs at most when the evidence is to decide; what a patient person waits for.
-const MAX_PROCESS_PAIRS: u32 = 60;
+const MAX_PROCESS_PAIRS: u32 = 40;
 
 /// What `--json` prints: the judgement itself, and beside it what was asked.
 #[derive(Serialize)]

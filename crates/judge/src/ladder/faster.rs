@@ -23,17 +23,34 @@ pub fn declared(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
     Ok(finding)
 }
 
-/// Rung 6: the worst shape of rung 5's comparison, measured again against the last baseline named.
+/// Process pairs at most, a shape, in the sweep: where ten leave a shape undecided, the anytime test may go on.
+const SWEEP_PAIRS: u32 = 60;
+
+/// Rung 6: every declared shape, against the last baseline named, each until the anytime test decides it.
 pub fn sweep(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError> {
     let Some(baseline) = climb.baselines.last() else { return Ok(Finding::not_run("no baseline was given")) };
-    let judgement = judge.judge(&fixed(Arm::Source(climb.source.clone()), baseline, Slice::Declared))?;
-    let timed = judgement.shapes.iter().filter_map(|shape| Some((shape, shape.ln?.value)));
-    let worst = timed.max_by(|a, b| a.1.total_cmp(&b.1));
+    let mut judgements = Vec::new();
+    for workload in judge.problem.workloads.clone() {
+        // One job a shape, so that no shape's answer decides whether another is asked.
+        judgements.push(judge.judge(&Job {
+            candidate: Arm::Source(climb.source.clone()),
+            against: Arm::Baseline(baseline.clone()),
+            slice: Slice::Named(vec![workload.name]),
+            fidelity: Fidelity::Anytime { alpha: super::ALPHA, max_process_pairs: SWEEP_PAIRS },
+            margin: 0.0,
+            cap: Seconds(60.0),
+        })?);
+    }
+    let shapes = judgements.iter().flat_map(|judgement| &judgement.shapes);
+    let worst = shapes.filter_map(|shape| Some((shape, shape.ln?.value))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let sweep = judgements.iter().map(speedup).collect::<Vec<_>>().join(", ");
     let detail = match worst {
-        Some((shape, ln)) => format!("worst case against {baseline}: {:.2}x at {}", (-ln).exp(), shape.workload.name),
-        None => judgement.verdict.to_string(),
+        Some((shape, ln)) => {
+            format!("worst case against {baseline}: {:.2}x at {} ({sweep})", (-ln).exp(), shape.workload.name)
+        }
+        None => sweep,
     };
-    Ok(Finding::new(all_better(&judgement), detail, vec![judgement]))
+    Ok(Finding::new(judgements.iter().all(all_better), detail, judgements))
 }
 
 /// Rung 7: shapes drawn from the declared ranges now, from fresh entropy.
