@@ -45,14 +45,16 @@ impl Candidate {
         self.fresh.as_ref().or(self.judgement.as_ref()).map(|judgement| &judgement.verdict)
     }
 
-    /// Mean of ln(t / t of candidate 0) over the workloads measured; none when nothing was.
-    pub fn mean_ln(&self) -> Option<f64> {
-        (!self.ln.is_empty()).then(|| self.ln.values().sum::<f64>() / self.ln.len() as f64)
+    /// ln(t / t of candidate 0) on the workload that the search judges by, the one that every comparison of the chain
+    /// has timed; none when nothing was.
+    pub fn search_ln(&self) -> Option<f64> {
+        let judged = self.judgement.as_ref().or(self.fresh.as_ref())?;
+        self.ln.get(&judged.shapes.first()?.workload.name).copied()
     }
 
     /// Speed-up over candidate 0, estimated along the chain of comparisons.
     pub fn speedup(&self) -> Option<f64> {
-        self.mean_ln().map(|ln| (-ln).exp())
+        self.search_ln().map(|ln| (-ln).exp())
     }
 }
 

@@ -52,7 +52,7 @@ fn jump(parent: &Candidate, candidate: &Candidate) -> Jump {
         against: candidate.against,
         selected: effects(candidate.judgement.as_ref()),
         fresh: effects(candidate.fresh.as_ref()),
-        cumulative: candidate.mean_ln(),
+        cumulative: candidate.search_ln(),
     }
 }
 

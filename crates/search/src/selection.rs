@@ -50,7 +50,7 @@ pub fn diverse(campaign: &Campaign) -> Vec<&Candidate> {
     for candidate in campaign.archive.iter() {
         let bred = candidate.standing == Standing::Promoted
             || matches!(candidate.verdict(), Some(Verdict::Better | Verdict::Equivalent | Verdict::Undecided));
-        let far = campaign.best().and_then(Candidate::mean_ln).is_some_and(|best| optimistic(candidate) > best + FAR);
+        let far = campaign.best().and_then(Candidate::search_ln).is_some_and(|best| optimistic(candidate) > best + FAR);
         if !bred || far || candidate.id == campaign.champion() {
             continue;
         }
@@ -74,7 +74,7 @@ fn edits(campaign: &Campaign, candidate: &Candidate) -> String {
 
 /// ln against candidate 0 at the favourable end of the interval.
 fn optimistic(candidate: &Candidate) -> f64 {
-    let Some(mean) = candidate.mean_ln() else { return 0.0 };
+    let Some(mean) = candidate.search_ln() else { return 0.0 };
     let judgement = candidate.fresh.as_ref().or(candidate.judgement.as_ref());
     let widths: Vec<f64> = judgement
         .iter()

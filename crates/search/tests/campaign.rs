@@ -267,7 +267,7 @@ fn a_champion_needs_a_fresh_test() {
         assert_eq!(campaign.champion(), id);
     }
     // ln along the chain comes from the fresh tests.
-    let ln = campaign.best().and_then(search::Candidate::mean_ln).unwrap();
+    let ln = campaign.best().and_then(search::Candidate::search_ln).unwrap();
     assert!((ln + 0.8).abs() < 1e-12, "{ln}");
     assert_eq!(campaign.archive.get(CandidateId(1)).unwrap().standing, Standing::Promoted);
     assert_eq!(campaign.archive.ancestors(CandidateId(2)), [0, 1, 2].map(CandidateId));

@@ -363,7 +363,7 @@ mod tests {
             };
             let commands = CommandsPlan::new(vec![arm("a"), arm("b")]);
             let run = "echo $ARM $(basename $PWD) >> $LOG".into();
-            compare(GitPlan { commands, run, builds, ..plan(repo.path(), "patch") }).unwrap();
+            compare(GitPlan { run, builds, commands, ..plan(repo.path(), "patch") }).unwrap();
             let text = std::fs::read_to_string(&log).unwrap();
             let mut lines: Vec<&str> = text.lines().collect();
             assert!(lines.starts_with(&["setup", "setup"]) && lines.ends_with(&["cleanup", "cleanup"]), "{text}");
