@@ -249,10 +249,10 @@ impl Runner {
 
     /// Says where a fault's address lies. Only a classification hangs on it, so the runner's word will do.
     fn locate(&self, address: u64, bases: &[u64; MAX_ARGUMENTS]) -> (String, Option<Rule>) {
-        const GUARD: u64 = 64 << 10;
+        let guard = protocol::GUARD as u64;
         for (i, (argument, base)) in self.arguments.iter().zip(bases).enumerate() {
             let end = base + argument.memory.len() as u64;
-            if *base == 0 || address + GUARD < *base || address >= end + GUARD {
+            if *base == 0 || address + guard < *base || address >= end + guard {
                 continue;
             }
             if (*base..end).contains(&address) && !argument.writable {

@@ -27,6 +27,8 @@ pub const FD_ARGUMENTS: i32 = 5;
 pub const MAX_ARGUMENTS: usize = 12;
 /// Sizes at most.
 pub const MAX_SIZES: usize = 8;
+/// Inaccessible bytes before and after every argument: more than a vector kernel's furthest sloppy access.
+pub const GUARD: usize = 64 << 10;
 /// Calls of one batch at most.
 pub const MAX_CALLS: usize = 256;
 /// Symbol of the generated entry: `void rooflab_entry(void *const *buffers, const int64_t *sizes)`.

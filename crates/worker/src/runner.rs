@@ -6,16 +6,14 @@
 
 use crate::confine::{self, Missing};
 use protocol::{
-    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, OP_CALL,
-    OP_PREPARE, Order, PREPARE, STATE_FAULT, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
+    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, GUARD, MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES,
+    OP_CALL, OP_PREPARE, Order, PREPARE, STATE_FAULT, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
 };
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 type Entry = unsafe extern "C" fn(*const *mut u8, *const i64);
 
-/// Inaccessible bytes before and after every argument: more than a vector kernel's furthest sloppy access.
-const GUARD: usize = 64 << 10;
 /// Heap grown before the seal, so that small allocations of our own kernels need no system call.
 const HEAP: usize = 96 << 20;
 /// Address space beyond the arguments: code, libraries, heap, stack.
