@@ -269,7 +269,7 @@ mod tests {
         let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
         insta::assert_snapshot!(text, @r"
         campaign    norm-1, norm, seed 1
-                    no difference seen in 16 process pairs; sigma of a pair 0.0 %
+                    no difference seen in 8 process pairs; sigma of a pair 0.00 %
                     naive/ceiling        len=128 5.0 % [4.9, 5.1]   len=1024 5.0 % [4.9, 5.1]
                     start/stock          len=128 0.37x [0.36, 0.38]   len=1024 0.37x [0.36, 0.38]
                     #2: 1.65x the starting point, 0.61x stock  (made int winner;)
