@@ -2,7 +2,7 @@
 //!
 //! Everything lies under `target/race`, and every tool is started there, so that all name the same short paths.
 
-use super::window::{Difference, SEED, SECONDS};
+use super::window::{Difference, SECONDS, SEED};
 use crate::workspace::{cargo, command, output, root, run as finish};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};

@@ -86,9 +86,9 @@ fn count(windows: &[&Window], rule: usize, worth: Worth) -> usize {
 }
 
 fn answers(windows: &[Window]) -> String {
-    let mut table = String::from(
+    let mut rows = vec![String::from(
         "| tool | read by | 0 %: right | 0 %: wrong | 1 %: right | 1 %: wrong | 1 %: silent |\n|---|---|---|---|---|---|---|\n",
-    );
+    )];
     for tool in Tool::ALL {
         let [none, more] = Difference::ALL.map(|difference| of(windows, tool, difference));
         for (rule, by) in rules(windows, tool).into_iter().enumerate() {
@@ -100,17 +100,17 @@ fn answers(windows: &[Window]) -> String {
                 cell(&more, Worth::Wrong),
                 cell(&more, Worth::Silent),
             ];
-            table += &format!("| {tool} | {by} | {} |\n", cells.join(" | "));
+            rows.push(format!("| {tool} | {by} | {} |\n", cells.join(" | ")));
         }
     }
-    table
+    rows.concat()
 }
 
 fn times(windows: &[Window]) -> String {
-    let mut table = String::from(
+    let mut rows = vec![String::from(
         "| tool | difference | windows | seconds a window: median, least, most | effect: median, 5 % and 95 % of windows |\n\
          |---|---|---|---|---|\n",
-    );
+    )];
     for (tool, difference) in Tool::ALL.into_iter().flat_map(|tool| Difference::ALL.map(|truth| (tool, truth))) {
         let windows = of(windows, tool, difference);
         if windows.is_empty() {
@@ -126,9 +126,9 @@ fn times(windows: &[Window]) -> String {
             let [middle, low, high] = [0.5, 0.05, 0.95].map(|q| 100.0 * at(&effects, q));
             format!("{middle:+.2} %, {low:+.2} % and {high:+.2} %")
         };
-        table += &format!("| {tool} | {difference} | {} | {wall} | {effect} |\n", windows.len());
+        rows.push(format!("| {tool} | {difference} | {} | {wall} | {effect} |\n", windows.len()));
     }
-    table
+    rows.concat()
 }
 
 /// What the bench says: the rows that matter, and whether rooflab meets its goal.
@@ -197,8 +197,14 @@ mod tests {
         let table = answers(&race(2, 72));
         let all = "75 of 75: 100.0 % [95.2, 100.0]";
         let none = "0 of 75: 0.0 % [0.0, 4.8]";
-        assert!(table.contains("| rooflab | its own | 73 of 75: 97.3 % [90.7, 99.7] | 2 of 75: 2.7 % [0.3, 9.3] |"), "{table}");
-        assert!(table.contains(&format!("| rooflab | another | {all} | {none} | {none} | {all} | {none} |")), "{table}");
+        assert!(
+            table.contains("| rooflab | its own | 73 of 75: 97.3 % [90.7, 99.7] | 2 of 75: 2.7 % [0.3, 9.3] |"),
+            "{table}"
+        );
+        assert!(
+            table.contains(&format!("| rooflab | another | {all} | {none} | {none} | {all} | {none} |")),
+            "{table}"
+        );
         assert!(!table.contains("| tango"), "{table}");
     }
 
@@ -223,7 +229,9 @@ mod tests {
             date: "2026-01-31".into(),
         };
         let page = page(&begun, &race(0, 75));
-        for part in ["windows of 5 s, 150 windows", "8.00 ms", "0.60 ms", "A 100, the slower B 101", "| rooflab | 1 % | 75 |"] {
+        for part in
+            ["windows of 5 s, 150 windows", "8.00 ms", "0.60 ms", "A 100, the slower B 101", "| rooflab | 1 % | 75 |"]
+        {
             assert!(page.contains(part), "{part} is not in {page}");
         }
     }
