@@ -53,8 +53,8 @@ fn page(begun: &Begun, windows: &[Window]) -> String {
     format!(
         "# rooflab compare against its peers\n\n`cargo xtask bench compare-race`: two files, windows of {SECONDS} s, {} \
          windows.\n\n{}\n{EXPLAINED}\n## Windows\n\n{}\n## How each was asked\n\n{ASKED}\n## Where\n\n{machine}, {cores} \
-         cores, commit {commit}, {date}. {}. Rounds: A {less}, the slower B {more}; a run of A took {:.2} ms at the \
-         start, of which the start of a process is {:.2} ms. Order of turns: seed {}.\n",
+         cores, commit {commit}, {date}. {}. Rounds: A {less}, the slower B {more}; the shortest run \
+         of A at the start took {:.2} ms, of which the start of a process is {:.2} ms. Order of turns: seed {}.\n",
         windows.len(),
         answers(windows),
         times(windows),

@@ -9,7 +9,7 @@ use super::super::window::{Answer, Claim, Difference, Reading, SECONDS, microsec
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::json;
-use stats::robust::{mean, variance};
+use stats::robust::{mean, median, variance};
 use std::fs;
 use std::path::Path;
 
@@ -41,7 +41,7 @@ struct Command {
 /// When it doesn't answer.
 pub fn ask(ground: &Ground, difference: Difference) -> Result<Answer> {
     let [a, b] = difference.arms();
-    let runs = runs(ground.look(&a)?).to_string();
+    let runs = runs(median(&ground.look(&a)?)).to_string();
     let export = ground.empty("hyperfine")?.join("export.json");
     let mut command = ground.command(Path::new("hyperfine"));
     let warm_up = WARM_UP.to_string();
