@@ -1,4 +1,4 @@
-//! What the tests need of the machine: installed where we may, named where we may not.
+//! What the tests and a bench need of the machine: installed where we may, named where we may not.
 //!
 //! Must not install anything that is there already, nor anything that only the product's user would want.
 
@@ -35,12 +35,32 @@ const NEEDS: &[Need] = &[
     },
 ];
 
-/// Sees to every need.
+/// What the race against the peers needs beyond cargo, which fetches the others.
+const PEERS: &[Need] = &[Need {
+    what: "hyperfine",
+    why: "it is one of the peers that the race is against",
+    packages: &["hyperfine"],
+    is_there: || on_path("hyperfine"),
+}];
+
+/// Sees to every need of the tests.
 ///
 /// # Errors
 /// When something is missing that can't be installed from here; the message says what to install.
 pub fn meet() -> Result<()> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.is_there)()).collect();
+    see_to(NEEDS)
+}
+
+/// Sees to the peers of the race.
+///
+/// # Errors
+/// As [`meet`].
+pub fn meet_peers() -> Result<()> {
+    see_to(PEERS)
+}
+
+fn see_to(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {
         return Ok(());
     }
