@@ -15,9 +15,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Marks our own files.
 const SCHEMA: &str = "noise/1";
 /// Noise is the day's for so long: neighbours, heat and daemons change with the hour, kernels with the day.
-const LIVES: Duration = Duration::from_hours(24);
+const LIVES: Duration = Duration::from_secs(24 * 3600);
 /// Kept files are removed after this long, so that the cache stays small.
-const REMOVED_AFTER: Duration = Duration::from_hours(24 * 14);
+const REMOVED_AFTER: Duration = Duration::from_secs(14 * 24 * 3600);
 /// Fewer units do not make a sigma that is worth keeping.
 const LEAST_KEPT: usize = 10;
 /// A clock may be set back by so much before a file is said to come from the future.
@@ -279,7 +279,7 @@ mod tests {
     fn the_cache_stays_small() {
         let (_folder, store) = kept();
         let other = Key::new("a machine".into(), "sleep 2");
-        let later = SystemTime::now() + Duration::from_hours(24 * 15);
+        let later = SystemTime::now() + Duration::from_secs(15 * 24 * 3600);
         store.keep(&other, NOISE, later).unwrap();
         assert!(!store.path(&key()).exists() && store.path(&other).exists());
     }
