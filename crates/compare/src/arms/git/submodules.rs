@@ -71,9 +71,9 @@ fn copy_of(repo: &Path, worktree: &Path, path: &str) -> Option<PathBuf> {
 
 /// `.gitmodules` may name a submodule otherwise than by its path.
 fn name_of(worktree: &Path, path: &str) -> Option<String> {
-    let lines = git(worktree, &["config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"]).ok()?;
-    lines.lines().find_map(|line| {
-        let (key, value) = line.split_once(' ')?;
+    let paths = ["config", "--file", ".gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"];
+    git(worktree, &paths).ok()?.split('\0').find_map(|entry| {
+        let (key, value) = entry.split_once('\n')?;
         let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
         (value == path).then(|| name.to_owned())
     })
