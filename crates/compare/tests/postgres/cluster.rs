@@ -95,17 +95,17 @@ impl Cluster {
 
     /// Ends at once, as after a crash.
     pub fn die(&mut self) {
-        // SAFETY: kill has no memory effects; the server is our child and is reaped by `wait` alone.
-        unsafe { libc::kill(self.server.id() as i32, libc::SIGQUIT) };
-        self.server.wait().unwrap();
+        if matches!(self.server.try_wait(), Ok(None)) {
+            // SAFETY: kill has no memory effects; the server is our child and has not been reaped.
+            unsafe { libc::kill(self.server.id() as i32, libc::SIGQUIT) };
+            self.server.wait().unwrap();
+        }
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if matches!(self.server.try_wait(), Ok(None)) {
-            self.die();
-        }
+        self.die();
     }
 }
 
