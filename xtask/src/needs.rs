@@ -72,7 +72,8 @@ pub fn meet() -> Result<()> {
         return Ok(());
     }
     let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages).copied().collect();
-    if on_path("apt-get") && is_root()
+    if on_path("apt-get")
+        && is_root()
         && let Err(error) = install(&packages)
     {
         println!("{error:#}");

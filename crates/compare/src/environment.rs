@@ -305,7 +305,11 @@ mod tests {
         };
         let (before, quiet, loud) = (at(100, 10, 1000), at(210, 110, 1400), at(290, 110, 1400));
         assert_eq!(quiet.others_since(&before), None);
-        assert!(loud.others_since(&before).unwrap().what.contains("0.9 of 4 cores"), "{:?}", loud.others_since(&before));
+        assert!(
+            loud.others_since(&before).unwrap().what.contains("0.9 of 4 cores"),
+            "{:?}",
+            loud.others_since(&before)
+        );
         assert_eq!(loud.others_since(&Snapshot::default()), None);
     }
 

@@ -194,7 +194,8 @@ mod tests {
         };
         let rows = "commit,at,x_ms\nabc,1,1\n,2,3\ndef,3,2\n";
         assert_eq!(labels("commits.csv", rows), ["abc 1.000", "#2 3.000", "def 2.000"]);
-        let rows = r#"[{"commit": {"id": "abc"}, "x_ms": 1}, {"x_ms": null}, {"sha": "def", "x_ms": 2.5, "note": "n"}]"#;
+        let rows =
+            r#"[{"commit": {"id": "abc"}, "x_ms": 1}, {"x_ms": null}, {"sha": "def", "x_ms": 2.5, "note": "n"}]"#;
         assert_eq!(labels("commits.json", rows), ["abc 1.000", "def 2.500"]);
         let lines = "{\"version\": 7, \"x_us\": 1}\n{\"version\": 8, \"x_us\": 2}\n";
         assert_eq!(labels("lines.json", lines), ["7 0.001", "8 0.002"]);

@@ -176,7 +176,6 @@ pub fn run_with_noise(
             Err(why) => notes.push(format!("{why}, so the noise was measured")),
         }
     }
-    let add = |outcome: &mut Outcome, notes: Vec<String>| outcome.notes.extend(notes);
     match crate::run(&plan, on) {
         Ok(mut outcome) => {
             if let Some(noise) = worth_keeping(&outcome)
@@ -184,15 +183,14 @@ pub fn run_with_noise(
             {
                 notes.push(format!("the noise could not be kept in {} ({error})", store.folder.display()));
             }
-            add(&mut outcome, notes);
+            outcome.notes.extend(notes);
             Ok(outcome)
         }
-        Err(Failure { error, kept }) => {
-            let kept = kept.map(|mut outcome| {
-                add(&mut outcome, notes);
-                outcome
-            });
-            Err(Failure { error, kept })
+        Err(mut failure) => {
+            if let Some(kept) = &mut failure.kept {
+                kept.notes.extend(notes);
+            }
+            Err(failure)
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What a comparison found: the record that becomes JSON, Markdown, a plot and an exit code. Measures nothing.
 
 use crate::engine::Sample;
-use crate::markdown;
 use crate::environment::{Snapshot, Warning};
+use crate::markdown;
 use crate::plan::Metric;
 use serde::{Deserialize, Serialize};
 use stats::{Clip, Decision, Design, Interval, anytime_interval, hodges_lehmann, robust};
@@ -375,7 +375,10 @@ mod tests {
              would find 0.50 %"
         );
         let cut = levels([usize::MAX, 50], 1).words();
-        assert!(cut.starts_with("1 run a session (the pilot asked for 50, which would leave too few sessions"), "{cut}");
+        assert!(
+            cut.starts_with("1 run a session (the pilot asked for 50, which would leave too few sessions"),
+            "{cut}"
+        );
         assert!(cut.ends_with("between runs"), "{cut}");
     }
 
@@ -395,12 +398,14 @@ mod tests {
             units: (0..60).map(unit).collect(),
         };
         let settings = Settings::default();
-        let designed =
-            Design::anytime(settings.alpha, settings.margin, Clip::of_sigma(0.002), 60);
+        let designed = Design::anytime(settings.alpha, settings.margin, Clip::of_sigma(0.002), 60);
         for design in [None, Some(designed)] {
             let outcome = Outcome { design, ..Outcome::empty(&settings) };
             let running = outcome.running(&comparison, 20);
-            assert_eq!(running.iter().map(|point| point.units).collect::<Vec<_>>(), (1..=20).map(|i| 3 * i).collect::<Vec<_>>());
+            assert_eq!(
+                running.iter().map(|point| point.units).collect::<Vec<_>>(),
+                (1..=20).map(|i| 3 * i).collect::<Vec<_>>()
+            );
             let last = running.last().unwrap();
             assert_eq!((last.effect, last.interval), (0.023, [Some(0.02), Some(0.03)]));
             assert!(running[18].interval[0].unwrap() > 0.0 && running[0].interval == [None, None]);

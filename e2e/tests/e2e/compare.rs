@@ -88,8 +88,19 @@ fn the_days_noise_is_kept_and_used() {
     let _alone = rig::alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let run = |from: &str| {
-        let arguments =
-            ["--json", "--noise", from, "--budget", "20s", "--max-pairs", "13", "--", "sleep 0.01", "--", "sleep 0.011"];
+        let arguments = [
+            "--json",
+            "--noise",
+            from,
+            "--budget",
+            "20s",
+            "--max-pairs",
+            "13",
+            "--",
+            "sleep 0.01",
+            "--",
+            "sleep 0.011",
+        ];
         let ended = rig::run(&mut compare(folder.path(), &arguments), seconds(120));
         ended.expect(0);
         json(&ended.out)

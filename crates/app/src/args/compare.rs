@@ -318,8 +318,17 @@ fn time_unit(text: &str) -> Result<TimeUnit, String> {
 
 fn sample_format(text: &str) -> Result<Format, String> {
     use Format as F;
-    let all =
-        [F::Hyperfine, F::Criterion, F::GoogleBenchmark, F::Nvbench, F::Pyperf, F::PytestBenchmark, F::Csv, F::JsonRows, F::Rooflab];
+    let all = [
+        F::Hyperfine,
+        F::Criterion,
+        F::GoogleBenchmark,
+        F::Nvbench,
+        F::Pyperf,
+        F::PytestBenchmark,
+        F::Csv,
+        F::JsonRows,
+        F::Rooflab,
+    ];
     let plain = |name: &str| name.to_lowercase().replace([' ', '_'], "-");
     all.into_iter().find(|format| plain(format.name()) == plain(text)).ok_or_else(|| {
         let names: Vec<String> = all.iter().map(|format| plain(format.name())).collect();

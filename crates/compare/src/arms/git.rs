@@ -140,7 +140,9 @@ pub(crate) fn run(plan: &GitPlan, settings: &Settings, on: &mut dyn FnMut(&Event
             Ok(outcome)
         }
         Err(mut failure) => {
-            failure.kept.as_deref_mut().map(|kept| kept.notes.extend(notes));
+            if let Some(kept) = &mut failure.kept {
+                kept.notes.extend(notes);
+            }
             Err(failure)
         }
     }

@@ -7,8 +7,8 @@
 
 mod psql;
 
-use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::arms::watch::{Work, watched};
+use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
 use crate::{CompareError, Event, Failure, Outcome, Settings};
 use psql::Session;
@@ -73,7 +73,9 @@ pub(crate) fn run(plan: &SqlPlan, settings: &Settings, on: &mut dyn FnMut(&Event
             Ok(outcome)
         }
         Err(mut failure) => {
-            failure.kept.as_deref_mut().map(|kept| kept.notes.extend(notes));
+            if let Some(kept) = &mut failure.kept {
+                kept.notes.extend(notes);
+            }
             Err(failure)
         }
     }

@@ -39,7 +39,9 @@ pub(super) fn watched(
             Ok(outcome)
         }
         Err(mut failure) => {
-            failure.kept.as_deref_mut().map(finish);
+            if let Some(kept) = &mut failure.kept {
+                finish(kept);
+            }
             Err(failure)
         }
     }

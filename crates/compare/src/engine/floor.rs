@@ -8,7 +8,7 @@ use crate::{CompareError, Event, markdown};
 use stats::{Noise, Pilot, robust};
 
 /// Units of identical arms, when the budget allows: sigma is then known to about 16 %.
-pub(super) const NOISE_UNITS: usize = 20;
+const NOISE_UNITS: usize = 20;
 /// Fewer do not give a scale. With the day's noise they only time a unit and see whether that noise still fits.
 pub(super) const LEAST_NOISE_UNITS: usize = 5;
 /// Share of the budget for identical arms, beyond the least.

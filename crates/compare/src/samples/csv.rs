@@ -99,7 +99,8 @@ pub(super) fn parse(bytes: &[u8], stem: &str, reading: &Reading) -> Result<Vec<S
     let separator = separator(first);
     let cells: Vec<&str> = first.split(separator).map(clean).collect();
     let has_header = cells.iter().any(|cell| cell.parse::<f64>().is_err() && !is_nothing(cell));
-    let mut table = Table::new(if has_header { header(&cells, reading)? } else { unnamed(cells.len(), stem, reading)? });
+    let mut table =
+        Table::new(if has_header { header(&cells, reading)? } else { unnamed(cells.len(), stem, reading)? });
     if has_header {
         lines.next();
     }

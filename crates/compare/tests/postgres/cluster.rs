@@ -35,7 +35,8 @@ impl Cluster {
             .output()
             .expect("initdb starts");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        let who = "local all owner trust\nlocal all ghost trust\nlocal all locked scram-sha-256\nlocal all all reject\n";
+        let who =
+            "local all owner trust\nlocal all ghost trust\nlocal all locked scram-sha-256\nlocal all all reject\n";
         std::fs::write(data.join("pg_hba.conf"), who).unwrap();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let server = as_user(&programs.join("postgres"), identity)
@@ -113,7 +114,8 @@ impl Drop for Cluster {
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let mut debian: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|e| e.path()).collect();
+    let mut debian: Vec<PathBuf> =
+        std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|e| e.path()).collect();
     debian.sort_by_key(|folder| folder.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()));
     folders.extend(debian.into_iter().rev().map(|folder| folder.join("bin")));
     folders.into_iter().find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())

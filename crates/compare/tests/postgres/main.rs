@@ -97,7 +97,11 @@ fn refusals_carry_the_servers_words_and_a_way_out() {
     };
     let sound = [("", "SELECT 1"), ("", "SELECT 2")];
     let owner = || cluster.connection("owner");
-    check(owner(), [("", "SELECT 1"), ("", "SELECT * FROM missing")], &["relation \"missing\" does not exist, in `SEL"]);
+    check(
+        owner(),
+        [("", "SELECT 1"), ("", "SELECT * FROM missing")],
+        &["relation \"missing\" does not exist, in `SEL"],
+    );
     check(owner(), [("", "SELECT 1"), ("", "SELEC 1")], &["syntax error"]);
     check(owner(), [("", "SELECT 1"), ("", "SELECT 1/0")], &["division by zero"]);
     let first = "CREATE INDEX x ON missing (k); SELECT 1";
@@ -123,7 +127,10 @@ fn a_statement_that_never_ends_is_ended_in_the_server_too() {
     for plan in [limited, budgeted] {
         let failure = compare::run(&plan, &mut |_| ()).unwrap_err();
         assert!(matches!(failure.error, CompareError::TimedOut { .. }), "{failure}");
-        assert!(failure.to_string().contains("pg_sleep(1000)") && failure.to_string().contains("--budget"), "{failure}");
+        assert!(
+            failure.to_string().contains("pg_sleep(1000)") && failure.to_string().contains("--budget"),
+            "{failure}"
+        );
         let running = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(%' AND state <> 'idle' \
                        AND pid <> pg_backend_pid()";
         assert_eq!(cluster.sql(running), "0");

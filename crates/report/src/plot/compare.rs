@@ -251,11 +251,8 @@ mod tests {
     fn foreign_names_stay_text_and_colours_become_classes() {
         let title = "`a\"<script>&` is slower\nthan b";
         let running = [[20.0, 0.01, f64::NEG_INFINITY, f64::INFINITY], [40.0, 0.01, 0.0, 0.02]];
-        let panel = Panel {
-            head: "<b>\u{7}head".into(),
-            pairs: vec![(0.0, 0.01), (1.0, 0.02)],
-            running: running.to_vec(),
-        };
+        let panel =
+            Panel { head: "<b>\u{7}head".into(), pairs: vec![(0.0, 0.01), (1.0, 0.02)], running: running.to_vec() };
         let svg = compare_plot(title, &[panel], (-0.005, 0.005));
         assert!(svg.contains("&lt;b&gt; head"), "{svg}");
         assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"));
@@ -287,6 +284,8 @@ mod tests {
         assert!(three.contains(&format!("height=\"{}\"", TITLE + 3 * (HEIGHT + HEAD as u32))));
         let many: Vec<Panel> = (0..20).map(panel).collect();
         let svg = compare_plot("a", &many, (-0.005, 0.005));
-        assert!(svg.contains("4 more are not drawn") && svg.contains("workload 15 of") && !svg.contains("workload 16 of"));
+        assert!(
+            svg.contains("4 more are not drawn") && svg.contains("workload 15 of") && !svg.contains("workload 16 of")
+        );
     }
 }

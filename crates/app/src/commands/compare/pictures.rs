@@ -2,11 +2,11 @@
 //!
 //! Must not estimate: `compare` does, and `report` draws.
 
-use crate::outcome::Failure;
 use super::answer::signed;
+use crate::outcome::Failure;
 use crate::text::align;
-use ::compare::{Comparison, Outcome as Found};
 use ::compare::history::History;
+use ::compare::{Comparison, Outcome as Found};
 use model::Seconds;
 use report::Panel;
 use std::path::Path;
@@ -16,9 +16,8 @@ const RUNNING_POINTS: usize = 250;
 
 /// Draws a comparison: every B of it, the controls last.
 pub fn write_comparison(path: &Path, found: &Found) -> Result<(), Failure> {
-    let with_pairs = |is_control: bool| {
-        found.comparisons.iter().filter(move |c| c.is_control == is_control && !c.units.is_empty())
-    };
+    let with_pairs =
+        |is_control: bool| found.comparisons.iter().filter(move |c| c.is_control == is_control && !c.units.is_empty());
     let drawn: Vec<&Comparison> = with_pairs(false).chain(with_pairs(true)).collect();
     if drawn.is_empty() {
         return Err(Failure::usage(
@@ -90,4 +89,3 @@ pub fn table(found: &History) -> String {
     }
     parts.join("\n") + "\n"
 }
-

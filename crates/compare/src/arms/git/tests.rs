@@ -118,7 +118,8 @@ fn errors_name_the_revision_and_the_build() {
 
 /// A repository with a submodule, which has a submodule itself; `patch` moves the first to its second commit.
 fn with_submodules(folder: &Path) -> PathBuf {
-    let run = |at: &Path, words: &[&str]| git(at, &[&["-c", "protocol.file.allow=always"][..], words].concat()).unwrap();
+    let run =
+        |at: &Path, words: &[&str]| git(at, &[&["-c", "protocol.file.allow=always"][..], words].concat()).unwrap();
     let commit = |at: &Path, file: &str, text: &str| {
         std::fs::write(at.join(file), text).unwrap();
         run(at, &["add", "-A"]);
