@@ -55,7 +55,7 @@ pub struct CompareArgs {
     /// Build the state that a merge of --patch into --base would make, and compare that with the base.
     #[arg(long, requires = "repo", help_heading = "Git")]
     pub merge: bool,
-    /// Command that builds either state. `{seed}` in it differs from build to build.
+    /// Command that builds either state. `{seed}` in it, and $ROOFLAB_BUILD_SEED, differ from build to build.
     #[arg(long, value_name = "CMD", requires = "repo", help_heading = "Git")]
     pub build: Option<String>,
     /// Build both states afresh for every pair, so that the luck of a layout is measured and not hidden.

@@ -9,7 +9,7 @@ use super::process::{Launch, Output, execute};
 use super::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
-use crate::{CompareError, Event, Failure, Outcome, Settings};
+use crate::{CompareError, Event, Failure, Outcome, Settings, interrupt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,8 +34,8 @@ pub struct GitPlan {
     pub patch: String,
     /// What B is.
     pub merge: Merge,
-    /// Build command, run at the top of each worktree. `{seed}` differs from build to build: give it to a linker that
-    /// shuffles sections, so that layout is measured instead of hidden.
+    /// Build command, run at the top of each worktree. `{seed}`, or the variable ROOFLAB_BUILD_SEED, differs from build
+    /// to build: give it to a linker that shuffles sections, so that layout is measured instead of hidden.
     pub build: Option<String>,
     /// Measured command, run at the top of each worktree.
     pub run: String,
@@ -92,6 +92,10 @@ fn git(at: &Path, arguments: &[&str]) -> Result<String, CompareError> {
     let output = command.output().map_err(|cause| CompareError::Start { command: "git".to_owned(), cause })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    // A Ctrl-C reaches git as well, which then fails.
+    if interrupt::asked() {
+        return Err(CompareError::Interrupted);
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.trim().lines().last().unwrap_or("it failed without a word").to_owned();
@@ -227,7 +231,7 @@ impl Builder<'_> {
             shown: command.clone(),
             words: vec![shell, "-c".to_owned(), command],
             cwd: Some(self.slots[slot].path.clone()),
-            env: Vec::new(),
+            env: vec![("ROOFLAB_BUILD_SEED".to_owned(), self.seed.to_string())],
             input: None,
             output: Output::Discard,
             limit: self.plan.commands.limit,
@@ -256,6 +260,12 @@ impl Builder<'_> {
         let mut notes = vec![format!("A is {}, B is {}", self.commits[0], self.commits[1])];
         if git(repo, &["status", "--porcelain"]).is_ok_and(|changed| !changed.is_empty()) {
             notes.push("uncommitted changes in the repository are not part of either arm".to_owned());
+        }
+        if self.plan.builds == Builds::EachUnit
+            && self.plan.build.as_ref().is_some_and(|build| !build.contains("{seed}"))
+        {
+            let what = "the builds differ by nothing unless they use ROOFLAB_BUILD_SEED";
+            notes.push(format!("{what}: give {{seed}} to a linker that shuffles, to measure the luck of a layout too"));
         }
         if !self.empty.is_empty() {
             let (paths, at) = (self.empty.join(", "), repo.display());

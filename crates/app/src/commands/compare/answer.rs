@@ -5,6 +5,7 @@
 use crate::text::{align, line, percent};
 use ::compare::{ArmReport, Levels, Outcome as Found};
 use model::{Bytes, Seconds};
+use stats::Decision;
 
 /// Widest name in the table; longer ones lose their middle.
 const WIDEST_NAME: usize = 44;
@@ -32,7 +33,9 @@ pub fn show(found: &Found) -> String {
 fn pairs(found: &Found) -> String {
     let took = Seconds(found.elapsed);
     let rule = match found.rule.as_str() {
-        "anytime" => "stopped when the evidence decided or the budget was spent",
+        "anytime" if found.aborted.is_some() || found.discarded.is_some() => "looked at after each",
+        "anytime" if found.verdict == Decision::Undecided => "looked at after each, until the budget was spent",
+        "anytime" => "looked at after each, until the evidence decided",
         "fixed" => "as many as were asked for, looked at once",
         "e-bh" => "of each arm, judged together (e-BH)",
         _ => "none: the samples were taken one arm after the other",
@@ -101,7 +104,6 @@ pub(super) fn signed(effect: f64) -> String {
 mod tests {
     use super::*;
     use ::compare::{Comparison, Settings, SigmaOf};
-    use stats::Decision;
 
     fn arm(name: &str, median: f64) -> ArmReport {
         ArmReport {

@@ -98,6 +98,8 @@ fn a_build_pair_can_be_the_unit() {
     let outcome = compare(GitPlan { builds: Builds::EachUnit, build, ..plan(repo.path(), "patch") }).unwrap();
     let levels = outcome.levels.as_ref().unwrap();
     assert_eq!(levels.names, ["build", "run"]);
+    assert!(levels.words().contains("a build"), "{}", levels.words());
+    assert!(!outcome.notes.iter().any(|note| note.contains("builds differ by nothing")), "{:?}", outcome.notes);
     assert_eq!(outcome.arms[1].samples.len(), outcome.pairs * levels.used);
     no_worktree_is_left(repo.path());
 }
@@ -192,4 +194,5 @@ fn fresh_builds_tell_the_machines_state_too() {
     let repo = repository();
     let outcome = compare(GitPlan { builds: Builds::EachUnit, ..plan(repo.path(), "patch") }).unwrap();
     assert!(outcome.environment.is_some() && outcome.notes[0].starts_with("A is "));
+    assert!(outcome.notes[1].contains("builds differ by nothing"), "{:?}", outcome.notes);
 }
