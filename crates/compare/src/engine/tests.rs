@@ -227,7 +227,7 @@ fn a_noise_of_the_day_that_does_not_fit_is_measured_afresh() {
 
 #[test]
 fn the_days_noise_does_not_carry_the_guarantee() {
-    // Identical arms under a day's sigma that is off by three: still no difference is claimed in 200 runs.
+    // Identical arms under a day's sigma that is off by three: differences are claimed as seldom as ever.
     for sigma in [0.004, 0.03] {
         let told = (0..100).filter(|seed| {
             let mut rig = Simulated::new(&[0.02, 0.02], 0.01);
