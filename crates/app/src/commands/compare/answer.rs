@@ -143,7 +143,16 @@ mod tests {
             seed: 7,
             ..Found::empty(&Settings::default())
         };
-        insta::assert_snapshot!(show(&found), @"");
+        insta::assert_snapshot!(show(&found), @r"
+        'sleep 0.0202' is slower than 'sleep 0.02' by 0.98 % [+0.40 %, unbounded]
+
+        arm           time     system   against the first  interval              verdict
+        sleep 0.02    20.0 ms  1.00 ms  -                  -                     -
+        sleep 0.0202  20.2 ms  1.00 ms  +0.98 %            +0.40 % to unbounded  worse
+
+        pairs       34 in 3.50 s, looked at after each, until the evidence decided; error rate 1.0 %, seed 7
+        noise       1.2 % a pair, from 20 pairs of A with itself, 2 h ago; the budget resolves 0.30 %
+        ");
     }
 
     #[test]

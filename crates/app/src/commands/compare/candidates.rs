@@ -14,7 +14,7 @@ use ::compare::environment::Snapshot;
 use ::compare::{ArmReport, Comparison, SigmaOf, Unit};
 use model::{Arm, Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
 use problems::Problem;
-use stats::{Decision, robust, smallest_effect};
+use stats::{Decision, smallest_effect};
 use std::path::{Path, PathBuf};
 
 /// Pairs that show a spread at all.
