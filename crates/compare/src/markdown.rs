@@ -117,6 +117,8 @@ fn row(arm: &ArmReport, comparison: Option<&Comparison>) -> String {
 /// Three digits and a unit.
 pub(crate) fn seconds(value: f64) -> String {
     let (scale, unit) = match value.abs() {
+        // A clock of 1 us shows 0 for less.
+        0.0 => return "0".to_owned(),
         x if x >= 1.0 => (1.0, "s"),
         x if x >= 1e-3 => (1e3, "ms"),
         x if x >= 1e-6 => (1e6, "us"),
@@ -252,7 +254,7 @@ mod tests {
     fn figures() {
         assert_eq!(seconds(1.5), "1.50 s");
         assert_eq!(seconds(0.020_04), "20.0 ms");
-        assert_eq!(seconds(2.5e-7), "250 ns");
+        assert_eq!((seconds(2.5e-7), seconds(0.0)), ("250 ns".into(), "0".into()));
         assert_eq!((age(4.2), age(600.0), age(7200.0)), ("4 s".into(), "10 min".into(), "2 h".into()));
         assert_eq!(age(864_000.0), "10 days");
         assert_eq!((signed(0.001), signed(-0.5)), ("+0.10 %".into(), "-50.0 %".into()));

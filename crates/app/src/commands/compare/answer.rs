@@ -69,7 +69,9 @@ fn with_content(rows: Vec<[String; 8]>) -> Vec<[String; 8]> {
 
 fn row(arm: &ArmReport, found: &Found) -> [String; 8] {
     let absent = || "-".to_owned();
-    let time = |seconds: Option<f64>| seconds.map_or_else(absent, |seconds| Seconds(seconds).to_string());
+    // A clock of 1 us shows 0 for less.
+    let shown = |seconds: f64| if seconds > 0.0 { Seconds(seconds).to_string() } else { "0".to_owned() };
+    let time = |seconds: Option<f64>| seconds.map_or_else(absent, shown);
     let comparison = found.comparisons.iter().find(|comparison| comparison.arm == arm.name);
     let end = |end: Option<f64>| end.map_or_else(|| "unbounded".to_owned(), signed);
     [
