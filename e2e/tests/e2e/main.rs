@@ -4,6 +4,7 @@
 //! `.config/nextest.toml` under nextest.
 
 mod cli;
+mod compare;
 mod page;
 mod rig;
 mod run;

@@ -36,6 +36,8 @@ impl Engine<'_> {
             pairs: main.map_or(0, |found| found.units.len()),
             resolvable: self.resolvable(),
             sigma: self.sigma.map(|noise| noise.sigma),
+            sigma_of: self.sigma_of,
+            notes: std::mem::take(&mut self.notes),
             rule: self.rule().to_owned(),
             arms: self.arms(),
             noise: self.noise.clone(),

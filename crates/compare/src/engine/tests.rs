@@ -202,12 +202,62 @@ fn a_gate_needs_the_whole_interval_beyond_the_margin() {
     assert_eq!(code(0.0190), 0);
 }
 
+fn with_days_noise(sigma: f64) -> Outcome {
+    let noise = Some(crate::DaysNoise { noise: Noise { sigma, n: 200 }, age: 7200.0 });
+    drive_two(&mut Simulated::new(&[0.02, 0.0206], 0.01), &Settings { noise, ..Settings::default() })
+}
+
 #[test]
 fn a_noise_of_the_day_saves_the_identical_arms() {
-    let noise = Some(Noise { sigma: 0.01, n: 200 });
-    let outcome = drive_two(&mut Simulated::new(&[0.02, 0.0206], 0.01), &Settings { noise, ..Settings::default() });
-    assert_eq!((outcome.noise.len(), outcome.sigma), (LEAST_NOISE_UNITS, Some(0.01)));
-    assert_eq!(outcome.verdict, Decision::Worse);
+    let outcome = with_days_noise(0.01);
+    assert_eq!((outcome.noise.len(), outcome.sigma), (floor::LEAST_NOISE_UNITS, Some(0.01)));
+    assert_eq!(outcome.sigma_of, Some(SigmaOf::Day { pairs: 200, age: 7200.0 }));
+    assert_eq!((outcome.verdict, outcome.notes), (Decision::Worse, vec![]));
+}
+
+#[test]
+fn a_noise_of_the_day_that_does_not_fit_is_measured_afresh() {
+    for sigma in [0.3, 0.0001] {
+        let outcome = with_days_noise(sigma);
+        assert_eq!((outcome.noise.len(), outcome.verdict), (20, Decision::Worse));
+        assert_eq!(outcome.sigma_of, Some(SigmaOf::Session { pairs: 20 }));
+        assert!(outcome.notes[0].contains("does not fit the first 5 pairs"), "{:?}", outcome.notes);
+    }
+}
+
+#[test]
+fn the_days_noise_does_not_carry_the_guarantee() {
+    // Identical arms under a day's sigma that is off by three: differences are claimed as seldom as ever.
+    for sigma in [0.004, 0.03] {
+        let told = (0..100).filter(|seed| {
+            let mut rig = Simulated::new(&[0.02, 0.02], 0.01);
+            rig.random = SplitMix::new(*seed);
+            let noise = Some(crate::DaysNoise { noise: Noise { sigma, n: 20 }, age: 60.0 });
+            let settings = Settings { noise, margin: 0.0, budget: 10.0, seed: *seed, ..Settings::default() };
+            drive_two(&mut rig, &settings).verdict != Decision::Undecided
+        });
+        // 1 % of 100 is expected at most; more than 6 would come once in 2,000 such tests.
+        assert!(told.count() <= 6);
+    }
+}
+
+#[test]
+fn the_pilot_decides_the_repeats_and_the_budget_bounds_them() {
+    let levels = |unit: f64, budget: f64| {
+        let mut rig = Simulated::new(&[unit, unit], 0.02);
+        rig.inside = Inside::LivesOn("session");
+        let outcome = drive_two(&mut rig, &Settings { budget, ..Settings::default() });
+        assert_eq!(outcome.arms[0].samples.len(), outcome.pairs * outcome.levels.as_ref().unwrap().used);
+        (outcome.levels.unwrap(), outcome.pairs)
+    };
+    // Sessions add nothing here, so the pilot wants many runs of each; a run of 2 ms leaves room for them.
+    let (cheap, _) = levels(0.002, 60.0);
+    assert!(cheap.used == cheap.repeats[1].min(200) && cheap.used > 1, "{cheap:?}");
+    assert_eq!((cheap.variances.len(), cheap.wanted), (2, 0.005));
+    // A run of 100 ms does not: still enough sessions for a verdict.
+    let (dear, pairs) = levels(0.1, 60.0);
+    assert!(dear.used < dear.repeats[1] && pairs >= 13, "{dear:?} {pairs}");
+    assert!(dear.words().contains("would leave too few sessions"), "{}", dear.words());
 }
 
 #[test]
