@@ -66,6 +66,7 @@ const PEERS: &[Need] = &[Need {
     what: "hyperfine",
     why: "it is one of the peers that the race is against",
     packages: &["hyperfine"],
+    without: Without::Fail,
     is_there: || on_path("hyperfine"),
 }];
 
