@@ -31,8 +31,9 @@ const ASKED: &str = "\
 - rooflab: `rooflab compare --json --budget 5s --margin 0 -- A -- B`. A claim is `worse` or `better`.
 - tango: two copies of a program that starts its arm; `tango-b compare tango-a --time 4.93 --filter-outliers
   --noise-threshold 0`. It runs both at the same time, on a core each. A claim is its star (z of 2.6 or more).
-- criterion: `--save-baseline a` for A, then `--baseline a` for B, half the window each, `--noise-threshold 0`, 100
-  samples, 100,000 resamples, no plots. A claim is \"Performance has regressed\" or \"improved\".
+- criterion: `--save-baseline a` for A, then `--baseline a` for B, half the window each, `--noise-threshold 1e-9` (0 is
+  refused), as many samples of one run as fit, 100,000 resamples, no plots. A claim is
+  \"Performance has regressed\" or \"improved\".
 - hyperfine: `hyperfine --shell=none --warmup 3 --runs N A B`, N from a look at how long a run takes just before. A claim
   is a ratio whose ± leaves out 1. Welch's t at 5 % is what its own `scripts/welch_ttest.py` calls different.
 ";

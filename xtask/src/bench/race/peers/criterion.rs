@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use stats::robust::median;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -13,9 +14,12 @@ use std::time::Instant;
 /// Seconds of its warm-up: it doubles its runs until these have passed, so it takes up to twice as long.
 const WARM_UP: f64 = 0.1;
 
-/// Share of half a window that it measures in; the rest is warm-up, the run of its bootstrap, and rounding up to whole
-/// runs in each of its 100 samples.
+/// Share of half a window that it measures in; the rest is warm-up and its bootstrap.
 const MEASURE: f64 = 0.72;
+
+/// Share of the time of its samples that it is told to measure for. It rounds up to whole runs in each sample, so that
+/// a guess of its own a little below ours would double every sample.
+const TOLD: f64 = 0.75;
 
 /// Its own default for differences that it calls noise.
 const DEFAULT_THRESHOLD: f64 = 0.01;
@@ -74,19 +78,23 @@ pub fn ask(ground: &Ground, difference: Difference) -> Result<Answer> {
     let [a, b] = difference.arms();
     let home = ground.empty("criterion")?;
     let begun = Instant::now();
-    half(ground, &home, &a, ["--save-baseline", "a"])?;
-    let printed = half(ground, &home, &b, ["--baseline", "a"])?;
+    let run = median(&ground.look(&a)?);
+    half(ground, &home, &a, ["--save-baseline", "a"], run)?;
+    let printed = half(ground, &home, &b, ["--baseline", "a"], run)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let change: Change = read(&home.join("arm/change/estimates.json"))?;
     let samples: [Samples; 2] = [read(&home.join("arm/a/sample.json"))?, read(&home.join("arm/new/sample.json"))?];
     answer(&printed, &change, &samples, wall_s)
 }
 
-fn half(ground: &Ground, home: &Path, arm: &str, baseline: [&str; 2]) -> Result<String> {
+/// One arm, in as many samples of one run of `run` seconds as fit.
+fn half(ground: &Ground, home: &Path, arm: &str, baseline: [&str; 2], run: f64) -> Result<String> {
     let mut command = ground.command(&ground.path("race-criterion"));
-    let measure = format!("{:.3}", MEASURE * SECONDS / 2.0);
+    let samples = (MEASURE * SECONDS / 2.0 / run).max(10.0).floor();
+    let measure = format!("{:.3}", TOLD * samples * run);
+    command.arg("--sample-size").arg(samples.to_string());
     command.env("RACE_ARM", arm).env("CRITERION_HOME", home);
-    command.args(["--bench", "--noplot", "--noise-threshold", "0", "--warm-up-time"]).arg(WARM_UP.to_string());
+    command.args(["--bench", "--noplot", "--noise-threshold", "1e-9", "--warm-up-time"]).arg(WARM_UP.to_string());
     command.args(["--measurement-time", &measure]).args(baseline);
     let (output, _) = asked(&mut command)?;
     if !output.status.success() {
