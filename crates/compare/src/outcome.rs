@@ -130,6 +130,13 @@ pub struct Control {
     pub after: Vec<f64>,
     /// ln(median after / median before).
     pub drift: f64,
+    /// How often it was looked at: a run whose first arm has moved goes on while the budget lasts.
+    #[serde(default = "one")]
+    pub looks: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// What a noise floor was measured on.

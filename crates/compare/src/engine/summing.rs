@@ -122,7 +122,7 @@ impl Engine<'_> {
     fn discarded(&mut self) -> Option<String> {
         let control = self.control.as_ref()?;
         let (drift, by_chance) = (control.drift.exp_m1(), (3.0 * standard_error(control)).exp_m1());
-        if drift.abs() <= MOST_DRIFT {
+        if !self.has_drifted() {
             return None;
         }
         if drift.abs() <= by_chance {

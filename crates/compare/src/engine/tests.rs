@@ -11,6 +11,8 @@ struct Simulated {
     clock: f64,
     /// Relative slow-down per second of the clock.
     drift: f64,
+    /// When everything takes a tenth longer.
+    slow: std::ops::Range<f64>,
     inside: Inside,
     /// Runs until one fails.
     fails_after: usize,
@@ -26,6 +28,7 @@ impl Simulated {
             sigma,
             clock: 100.0,
             drift: 0.0,
+            slow: 0.0..0.0,
             inside: Inside::FreshProcess,
             fails_after: usize::MAX,
             outputs: vec![None; arms.len()],
@@ -49,7 +52,9 @@ impl Rig for Simulated {
         self.fails_after -= 1;
         let arm = self.sides[side];
         let noise = self.sigma * normal_quantile(self.random.unit().max(1e-9)) / 2.0_f64.sqrt();
-        let wall = self.arms[arm] * (noise + self.drift * (self.clock - 100.0)).exp();
+        let since = self.clock - 100.0;
+        let slow = if self.slow.contains(&since) { 1.1 } else { 1.0 };
+        let wall = slow * self.arms[arm] * (noise + self.drift * since).exp();
         self.clock += wall;
         Ok(Sample { output: self.outputs[arm].clone(), ..Sample::of_wall(wall) })
     }
@@ -118,12 +123,31 @@ fn a_drifting_machine_voids_the_run() {
 }
 
 #[test]
+fn a_machine_that_comes_back_is_waited_for_and_one_that_stays_away_is_not() {
+    let run = |slow: std::ops::Range<f64>| {
+        let mut rig = Simulated::new(&[0.02, 0.0206], 0.01);
+        rig.slow = slow;
+        drive_two(&mut rig, &Settings::default())
+    };
+    let looks = |outcome: &Outcome| outcome.control.as_ref().unwrap().looks;
+    let undisturbed = run(0.0..0.0);
+    assert_eq!((undisturbed.verdict, looks(&undisturbed)), (Decision::Worse, 1));
+    let end = undisturbed.elapsed;
+    let back = run(end - 0.5..end + 0.3);
+    assert_eq!((back.verdict, &back.discarded), (Decision::Worse, &None));
+    assert!(looks(&back) > 1 && back.pairs > undisturbed.pairs, "{:?}", back.control);
+    let away = run(end - 0.5..f64::INFINITY);
+    assert_eq!((away.verdict, looks(&away)), (Decision::Undecided, MOST_LOOKS));
+    assert!(away.discarded.is_some() && away.elapsed < end + 4.0, "{}", away.elapsed);
+}
+
+#[test]
 fn a_drift_that_noise_explains_voids_the_run_too_and_is_remarked() {
     let mut seen = [0; 2];
     for seed in 0..20 {
         let mut rig = Simulated::new(&[0.02, 0.03], 0.3);
         rig.random = SplitMix::new(seed);
-        let outcome = drive_two(&mut rig, &Settings { budget: 20.0, ..Settings::default() });
+        let outcome = drive_two(&mut rig, &Settings { pairs: Pairs::Fixed(30), ..Settings::default() });
         let drift = outcome.control.as_ref().unwrap().drift.exp_m1();
         assert_eq!(outcome.discarded.is_some(), drift.abs() > MOST_DRIFT, "{drift}");
         assert!(outcome.discarded.is_none() || outcome.verdict == Decision::Undecided);
