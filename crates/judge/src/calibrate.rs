@@ -3,7 +3,7 @@
 use crate::judge::{EnvError, Judge};
 use crate::runner::{Code, Runner, StartFailure};
 use crate::sandbox::SandboxError;
-use crate::side::{Placement, Side};
+use crate::side::{Placement, Purpose, Side};
 use model::Verdict;
 use protocol::OP_CALL;
 use std::time::Duration;
@@ -15,7 +15,7 @@ impl Judge {
     /// When the sandbox or the probe fails.
     pub fn time_once(&self, probe: &Side) -> Result<Duration, EnvError> {
         let failed = |verdict: Verdict| EnvError::Job(format!("our own probe failed: {verdict}"));
-        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(), self.cores.runner);
+        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(Purpose::Call), self.cores.runner);
         let mut runner = start.map_err(|failure| match failure {
             StartFailure::Sandbox(error) => error.into(),
             StartFailure::Candidate(verdict) => failed(verdict),

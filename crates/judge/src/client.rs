@@ -2,7 +2,7 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Opened, Request, Response};
+use crate::message::{Opened, Ready, Request, Response};
 use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -46,6 +46,8 @@ pub struct Opening<'a> {
     pub seed: Option<u64>,
     /// The machine's map.
     pub map: Option<&'a Map>,
+    /// Which tolerances to derive before the first job.
+    pub ready: Ready,
 }
 
 impl JudgeProcess {
@@ -67,6 +69,7 @@ impl JudgeProcess {
             unconfined: opening.unconfined,
             seed: opening.seed,
             map: opening.map.cloned().map(Box::new),
+            ready: opening.ready,
         };
         match judge.ask(&request)? {
             Response::Opened { opened } => Ok((judge, *opened)),

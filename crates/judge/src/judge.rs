@@ -6,7 +6,7 @@
 use crate::arm;
 use crate::builder::Builder;
 use crate::measure::Task;
-use crate::message::Opened;
+use crate::message::{Opened, Ready};
 use crate::outcome::{combined, survives};
 use crate::pairing::{Cores, Spent};
 use crate::runner::Code;
@@ -77,7 +77,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Loads a problem: builds its oracle, derives its tolerances, refuses it when a trivial answer would pass.
+    /// Loads a problem and builds its oracle.
     ///
     /// # Errors
     /// What is missing, and what to do about it.
@@ -108,15 +108,25 @@ impl Judge {
         })
     }
 
-    /// What the app wants to know after loading.
+    /// Takes over what another judge has derived, when it judged the very same problem.
+    pub fn inherit(&mut self, other: &Self) {
+        if other.problem.digest == self.problem.digest {
+            self.known.clone_from(&other.known);
+        }
+    }
+
+    /// Makes ready, and says what the app wants to know after loading.
     ///
     /// # Errors
-    /// When a trivial answer passes the tolerance.
-    pub fn opened(&mut self) -> Result<Opened, EnvError> {
+    /// When a trivial answer passes the tolerance of a workload that is made ready.
+    pub fn opened(&mut self, ready: Ready) -> Result<Opened, EnvError> {
         let workloads = self.problem.workloads.clone();
-        let mut tolerances = Vec::new();
-        for workload in &workloads {
-            tolerances.push(self.known(workload)?.tolerance.element);
+        let count = match ready {
+            Ready::Shortest => 1,
+            Ready::Declared => workloads.len(),
+        };
+        for workload in &workloads[..count.min(workloads.len())] {
+            self.known(workload)?;
         }
         let mut warnings = Vec::new();
         if self.cores.runner.is_none() {
@@ -133,7 +143,6 @@ impl Judge {
             digest: self.problem.digest,
             workloads,
             sandbox: self.confinement.layers(),
-            tolerances,
             warnings,
         })
     }

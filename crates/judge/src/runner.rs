@@ -256,7 +256,7 @@ impl Runner {
                 continue;
             }
             if (*base..end).contains(&address) && !argument.writable {
-                return (format!("it wrote to argument {i}, which is an input"), Some(Rule::WroteInput));
+                return (format!("it wrote to argument {i}, which it may only read"), Some(Rule::WroteInput));
             }
             let side = if address < *base { "before" } else { "after" };
             return (format!("it touched memory {side} argument {i}"), Some(Rule::OutOfBounds));

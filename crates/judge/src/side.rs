@@ -30,6 +30,25 @@ pub struct Slot {
     pub stride: usize,
 }
 
+/// What a runner is started for: which arguments it may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The calls that are timed: output and scratch.
+    Call,
+    /// Packing the weights, in a process of its own: the packed ones alone. Behind the seal no process can give up a
+    /// right to write, so the one that is timed never has it.
+    Prepare,
+}
+
+impl Purpose {
+    fn may_write(self, role: Role) -> bool {
+        match self {
+            Self::Call => matches!(role, Role::Output | Role::Scratch),
+            Self::Prepare => role == Role::Packed,
+        }
+    }
+}
+
 /// Where arguments lie in their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -149,9 +168,19 @@ impl Side {
     }
 
     /// The arguments as a runner maps them.
-    pub fn arguments(&self) -> Vec<Argument> {
-        let argument = |slot: &Slot| Argument { memory: Rc::clone(&slot.memory), writable: !slot.role.is_input() };
+    pub fn arguments(&self, purpose: Purpose) -> Vec<Argument> {
+        let argument =
+            |slot: &Slot| Argument { memory: Rc::clone(&slot.memory), writable: purpose.may_write(slot.role) };
         self.slots.iter().map(argument).collect()
+    }
+
+    /// Whether its code packs weights before it is called.
+    pub fn prepares(&self) -> bool {
+        self.slots.iter().any(|slot| slot.role == Role::Packed)
+            && match &self.code {
+                Code::Artefact(_) => true,
+                Code::Kernel { name, .. } => kernels::find(name).is_some_and(|kernel| kernel.prepare.is_some()),
+            }
     }
 
     /// The order of a batch.

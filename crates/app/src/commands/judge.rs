@@ -10,6 +10,7 @@ use crate::plan::{self, Confinement, Format, Place};
 use crate::session::{Bench, baseline_names, problem, workload_names};
 use crate::terminal::Quiet;
 use crate::text::{self, percent};
+use ::judge::message::Ready;
 use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Slice, Trust};
 use problems::{Problem, Strength};
 use serde::Serialize;
@@ -40,7 +41,7 @@ pub fn run(args: &JudgeArgs) -> Outcome {
     let map = machine::stored(&Place::new(&args.place));
     let voice = Voice::new(Quiet);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map, voice };
-    let (mut judge, _) = bench.open_aloud()?;
+    let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
     let judgement = judge.judge(&job)?;
     let of_ceiling = fractions(&problem, bench.map.as_ref(), &judgement);
     if Format::from_flag(args.json) == Format::Json {

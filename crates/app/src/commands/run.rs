@@ -16,6 +16,7 @@ use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
 use crate::terminal::Terminal;
 use jiff::Timestamp;
+use judge::message::Ready;
 use ledger::Ledger;
 use map::Depth;
 use model::{BaselineSpec, CampaignSpec, Event, Seconds};
@@ -109,7 +110,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     let bounds = Bounds::new(problem, &map);
     let bench =
         Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
-    let (judge, _) = bench.open_aloud()?;
+    let (judge, _) = bench.open_aloud(Ready::Declared)?;
     let mut judges = Judges::new(bench, judge);
     let Taken { id, spec, events } = campaign;
     let mut journal = CampaignJournal { ledger: &mut ledger, campaign: id.clone(), problem: problem.digest };

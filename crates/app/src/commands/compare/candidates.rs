@@ -10,6 +10,7 @@ use crate::outcome::Failure;
 use crate::plan::{self, Confinement, Place};
 use crate::session::{Bench, baseline_names, problem, workload_names};
 use crate::terminal::Quiet;
+use judge::message::Ready;
 use ::compare::{ArmReport, Comparison, Unit};
 use model::{Arm, Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
 use problems::Problem;
@@ -26,7 +27,7 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
     let map = machine::stored(&Place::of_store(&StoreArgs { ledger }));
     let confinement = Confinement::from_flag(args.candidates.unconfined);
     let bench = Bench { folder, confinement, map, voice: Voice::new(Quiet) };
-    let (mut judge, _) = bench.open_aloud()?;
+    let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
     let judgement = judge.judge(&job)?;
     let names = names(args);
     let found = outcome(&judgement, &names, settings, job.fidelity);
