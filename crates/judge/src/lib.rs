@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod message;
+pub mod twin;
 
 #[cfg(target_os = "linux")]
 mod arm;
@@ -26,6 +27,8 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
 #[cfg(target_os = "linux")]
+mod quarantine;
+#[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
 mod sandbox;
@@ -33,8 +36,6 @@ mod sandbox;
 mod serve;
 #[cfg(target_os = "linux")]
 mod side;
-#[cfg(target_os = "linux")]
-mod twin;
 #[cfg(target_os = "linux")]
 mod vet;
 

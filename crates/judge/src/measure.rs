@@ -35,11 +35,15 @@ pub struct Task<'a> {
 }
 
 /// Two sides on one workload, ready to be timed.
-struct Meeting<'a> {
-    task: &'a Task<'a>,
-    known: &'a Known,
-    sides: &'a [Side; 2],
-    is_ceiling: [bool; 2],
+pub struct Meeting<'a> {
+    /// What is asked.
+    pub task: &'a Task<'a>,
+    /// What is known of the workload.
+    pub known: &'a Known,
+    /// A and B.
+    pub sides: &'a [Side; 2],
+    /// Which of them is a probe of ours.
+    pub is_ceiling: [bool; 2],
 }
 
 impl Judge {
@@ -95,7 +99,7 @@ impl Judge {
                 .ok_or_else(|| EnvError::Job("the problem has no work of the kind that this probe does".to_owned()))?;
             normalise(&mut shape, ratio);
         }
-        self.quarantine(&mut shape, &task.job.candidate);
+        self.doubt(&mut shape, &Meeting { task, known: &known, sides: &sides, is_ceiling }, spent)?;
         Ok(shape)
     }
 
@@ -118,7 +122,8 @@ impl Judge {
         Ok(sides)
     }
 
-    fn pairing<'a>(&'a self, meeting: &Meeting<'a>, sides: [&'a Side; 2], limit: Duration) -> Pairing<'a> {
+    /// The means to time two sides.
+    pub fn pairing<'a>(&'a self, meeting: &Meeting<'a>, sides: [&'a Side; 2], limit: Duration) -> Pairing<'a> {
         Pairing {
             problem: &self.problem,
             checker: Checker {
@@ -226,23 +231,13 @@ impl Judge {
         self.sigmas.insert(meeting.known.workload.name.clone(), sigma);
         Ok(sigma)
     }
-
-    /// Faster than the fastest unit that could meet the tolerance: not ranked.
-    fn quarantine(&self, shape: &mut ShapeJudgement, candidate: &Arm) {
-        let (Some(map), Some(time), Arm::Source(_)) = (&self.map, shape.candidate, candidate) else { return };
-        let work = self.problem.work(&shape.workload);
-        if let Ok(limit) = score::quarantine_limit(&work, map)
-            && time < limit
-        {
-            shape.verdict = Verdict::Quarantined {
-                why: format!("{time} a call, where this machine's fastest unit needs at least {limit}"),
-            };
-        }
-    }
 }
 
-/// A broken measurement's verdict, or the environment's error.
-fn given(broken: Broken) -> Result<Verdict, EnvError> {
+/// A broken measurement's verdict.
+///
+/// # Errors
+/// The environment's, or what is compared with does not work.
+pub fn given(broken: Broken) -> Result<Verdict, EnvError> {
     match broken {
         Broken::Environment(error) => Err(error.into()),
         Broken::Candidate(verdict) => Ok(verdict),

@@ -122,6 +122,9 @@ pub enum Rule {
     Inconsistent,
     /// Changed the control page, the mapping or anything that belongs to the runner.
     TamperedRunner,
+    /// Took less time than the machine's fastest unit needs for the work, again and again, under ceilings that were
+    /// probed anew.
+    FasterThanPossible,
 }
 
 impl fmt::Display for Rule {
@@ -138,6 +141,7 @@ impl fmt::Display for Rule {
             Self::ForbiddenBuild => "forbidden-build",
             Self::Inconsistent => "inconsistent",
             Self::TamperedRunner => "tampered-runner",
+            Self::FasterThanPossible => "faster-than-possible",
         })
     }
 }

@@ -4,6 +4,7 @@
 //! `.config/nextest.toml` under nextest.
 
 mod cli;
+mod judge;
 mod page;
 mod rig;
 mod run;

@@ -108,6 +108,7 @@ fn spec_of(baseline: &problems::Baseline) -> BaselineSpec {
 fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken, voice: &Voice) -> Outcome {
     let map = machine::obtain(&mut ledger, voice, Depth::Quick, Freshness::Stored)?;
     let bounds = Bounds::new(problem, &map);
+    let selftest = ledger.latest_selftest(&map.fingerprint, env!("CARGO_PKG_VERSION"))?;
     let bench =
         Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
     let (judge, _) = bench.open_aloud(Ready::Declared)?;
@@ -132,6 +133,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
         proposer: &mut proposer,
         policy: Policy::default(),
         sustained: plan.sustained,
+        selftest,
     };
     actions::run(&mut driver, &mut setting)?;
     driver.enter(Phase::Report, None);
