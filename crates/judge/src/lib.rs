@@ -15,6 +15,8 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
+mod families;
+#[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
 mod ladder;

@@ -53,19 +53,7 @@ impl Judge {
     /// The environment's failures.
     pub fn shape(&mut self, task: &Task<'_>, codes: [&Code; 2], spent: &mut Spent) -> Result<ShapeJudgement, EnvError> {
         let known = self.known(task.workload)?;
-        let mut shape = ShapeJudgement {
-            workload: task.workload.clone(),
-            verdict: Verdict::Undecided,
-            ln: None,
-            e: None,
-            p: None,
-            units: Vec::new(),
-            pairs: 0,
-            candidate: None,
-            against: None,
-            checks: 0,
-            worst_error: 0.0,
-        };
+        let mut shape = unmeasured(task.workload);
         let mut sides = self.sides(task, codes)?;
         let is_ceiling = [&task.job.against, &task.job.candidate].map(|arm| matches!(arm, Arm::Ceiling(_)));
         let gates = self.gates(&Meeting { task, known: &known, sides: &sides, is_ceiling }, spent);
@@ -104,7 +92,7 @@ impl Judge {
     }
 
     /// Memory for both codes, the cached one where the workload was seen before.
-    fn sides(&mut self, task: &Task<'_>, codes: [&Code; 2]) -> Result<[Side; 2], EnvError> {
+    pub fn sides(&mut self, task: &Task<'_>, codes: [&Code; 2]) -> Result<[Side; 2], EnvError> {
         let name = &task.workload.name;
         if !self.stage.contains_key(name) {
             // Held-out and edge shapes come once; the declared ones stay.
@@ -230,6 +218,23 @@ impl Judge {
         let sigma = stats::robust::mad_sigma(&ys).max(NOISE_GUESS / 3.0);
         self.sigmas.insert(meeting.known.workload.name.clone(), sigma);
         Ok(sigma)
+    }
+}
+
+/// A workload's judgement before anything is known.
+pub fn unmeasured(workload: &Workload) -> ShapeJudgement {
+    ShapeJudgement {
+        workload: workload.clone(),
+        verdict: Verdict::Undecided,
+        ln: None,
+        e: None,
+        p: None,
+        units: Vec::new(),
+        pairs: 0,
+        candidate: None,
+        against: None,
+        checks: 0,
+        worst_error: 0.0,
     }
 }
 

@@ -6,8 +6,8 @@
 use crate::runner::{Ending, Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side};
-use model::{Seconds, Verdict};
-use problems::Problem;
+use model::{Rule, Seconds, Verdict};
+use problems::{Problem, Repeat};
 use protocol::OP_PREPARE;
 use rand::{Rng, RngExt};
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ const PAIR_TIME: Duration = Duration::from_millis(130);
 const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 /// Rows of the gate's first call, whose second call is checked whole.
 const GATE_ROWS: usize = 32;
+/// A call that takes longer is not repeated in the gate: longer ones are of shapes that few candidates come to.
+const REPEATED: Duration = Duration::from_millis(100);
 /// Share of a batch's time that sampled oracle rows may take.
 const CHECK_SHARE: f64 = 0.2;
 
@@ -291,8 +293,31 @@ impl Pairing<'_> {
             Spent::add(&mut spent.check, begin);
             checked.rows += more.rows;
             checked.worst = checked.worst.max(more.worst);
+            if placement == Placement::Back && time < REPEATED && self.problem.numerics.repeat == Repeat::BitEqual {
+                self.repeat(of, &mut runner, &batch, (coins, spent))?;
+            }
         }
         Ok((checked, longest))
+    }
+
+    /// The call that was just checked, on the very same inputs: the same bits have to come out.
+    fn repeat(
+        &self,
+        of: Of,
+        runner: &mut Runner,
+        batch: &Batch,
+        (coins, spent): (&mut impl Rng, &mut Spent),
+    ) -> Result<(), Broken> {
+        let side = self.sides[of as usize];
+        let before = side.outputs(batch.placement);
+        let again = batch.again(side, coins);
+        spent.calls += runner.batch(&again.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+        let mut pairs = before.iter().flatten().zip(side.outputs(batch.placement).into_iter().flatten());
+        let Some(byte) = pairs.position(|(before, after)| *before != after) else { return Ok(()) };
+        Err(of.broken(Verdict::Refused {
+            rule: Rule::Inconsistent,
+            detail: format!("element {} of the output differs between two calls on the same inputs", byte / 4),
+        }))
     }
 
     fn calls(&self, side: usize, call: Duration) -> usize {

@@ -118,7 +118,7 @@ pub enum Rule {
     WritableCode,
     /// A flag, directive or include that the builder does not allow.
     ForbiddenBuild,
-    /// Right in one call and wrong in another with fresh inputs.
+    /// Right in one call and wrong in another with fresh inputs, or other bits on the same inputs.
     Inconsistent,
     /// Changed the control page, the mapping or anything that belongs to the runner.
     TamperedRunner,

@@ -1,4 +1,4 @@
-//! Rung 3: right at every declared and every edge shape.
+//! Rung 3: right at every declared and every edge shape, and on the families of inputs that the problem names.
 
 use super::{Climb, Finding, Judge, gate};
 use crate::judge::EnvError;
@@ -10,6 +10,12 @@ pub fn everywhere(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError>
     for slice in [Slice::Declared, Slice::Edges] {
         judgements.push(judge.judge(&gate(judge, Arm::Source(climb.source.clone()), slice))?);
     }
+    let families = judge.problem.numerics.families.clone();
+    let first = judge.problem.workloads.first().map(|workload| workload.name.clone()).into_iter().collect();
+    let job = gate(judge, Arm::Source(climb.source.clone()), Slice::Named(first));
+    for family in &families {
+        judgements.push(judge.gate_family(&job, *family)?);
+    }
     let shapes = judgements.iter().flat_map(|judgement| &judgement.shapes);
     let (count, rows, worst) = shapes.fold((0, 0, 0.0_f64), |(count, rows, worst), shape| {
         (count + 1, rows + shape.checks, worst.max(shape.worst_error))
@@ -20,7 +26,13 @@ pub fn everywhere(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError>
             let shape = judgement.shapes.last().map_or("", |shape| &shape.workload.name);
             format!("{shape}: {}", judgement.verdict)
         }
-        None => format!("{count} shapes, {rows} rows; the largest error is {:.0} % of the tolerance", 100.0 * worst),
+        None => {
+            let names: Vec<String> = families.iter().map(ToString::to_string).collect();
+            let names = if names.is_empty() { String::new() } else { format!(", families {}", names.join(" ")) };
+            let shapes = count - families.len();
+            let worst = 100.0 * worst;
+            format!("{shapes} shapes{names}, {rows} rows; the largest error is {worst:.0} % of the tolerance")
+        }
     };
     Ok(Finding::new(failed.is_none(), detail, judgements))
 }
