@@ -2,6 +2,7 @@
 //!
 //! Must not load an artefact, and must not build the same text twice.
 
+use crate::cgroup::Member;
 use crate::memory;
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use crate::vet;
@@ -171,8 +172,14 @@ impl Builder {
         arguments.extend(["unit.c", "-o", "unit.so", "-lm"].map(str::to_owned));
         let (mut reader, writer) = io::pipe()?;
         let descriptors = [(writer.as_raw_fd(), 1), (writer.as_raw_fd(), 2)];
-        let start =
-            Start { confinement: self.confinement, arguments: &arguments, descriptors: &descriptors, core: None };
+        let start = Start {
+            confinement: self.confinement,
+            arguments: &arguments,
+            descriptors: &descriptors,
+            core: None,
+            member: Member::Builder,
+            writable: Some(folder),
+        };
         let mut child = Child::start(&start)?;
         drop(writer);
         // The kernel kills the builder's whole namespace when it ends, so that the pipe closes for sure.

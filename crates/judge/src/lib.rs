@@ -15,6 +15,8 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
 mod families;
 #[cfg(target_os = "linux")]
 mod judge;
@@ -30,6 +32,8 @@ mod outcome;
 mod pairing;
 #[cfg(target_os = "linux")]
 mod quarantine;
+#[cfg(target_os = "linux")]
+mod root;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]

@@ -23,6 +23,10 @@ pub fn judge_main() -> ! {
         };
         say(&response);
     }
+    // What lies in the file system goes with the judge: folders of the builder, groups, the place of the roles' root.
+    drop(judge);
+    crate::cgroup::remove();
+    crate::root::remove();
     std::process::exit(0)
 }
 

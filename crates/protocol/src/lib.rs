@@ -23,6 +23,19 @@ pub const FD_CONTROL: i32 = 3;
 pub const FD_ARTEFACT: i32 = 4;
 /// Descriptor of the first argument's memory; argument i has `FD_ARGUMENTS + i`.
 pub const FD_ARGUMENTS: i32 = 5;
+/// Where compilers, headers and libraries live: what a role may read, and all that its root holds beside /proc.
+pub const SYSTEM: [&str; 10] = [
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/opt",
+    "/nix/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+];
 /// Arguments at most.
 pub const MAX_ARGUMENTS: usize = 12;
 /// Sizes at most.
