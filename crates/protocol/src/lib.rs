@@ -17,6 +17,8 @@ pub const EXIT_USAGE: i32 = 92;
 pub const UNCONFINED: &str = "unconfined";
 /// Flag of the confined state.
 pub const CONFINED: &str = "confined";
+/// Flag of a builder that runs a sanitizer's program: all address space, and a look at its own /proc.
+pub const CONFINED_WIDE: &str = "confined-wide";
 /// Descriptor of the control page in the runner.
 pub const FD_CONTROL: i32 = 3;
 /// Descriptor of the artefact, a sealed memory file; absent (-1 in the plan) for code of our own.

@@ -2,6 +2,7 @@
 
 use super::{Climb, Finding, Judge, gate};
 use crate::judge::EnvError;
+use crate::sanitize::Sanitized;
 use model::{Arm, Slice};
 
 /// Every row of every shape against the float64 oracle, in both placements.
@@ -27,11 +28,18 @@ pub fn everywhere(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError>
             format!("{shape}: {}", judgement.verdict)
         }
         None => {
+            let clean = match judge.sanitize(&climb.source, &judge.problem.workloads[0].clone())? {
+                Sanitized::Clean => "address and undefined-behaviour sanitizers clean".to_owned(),
+                Sanitized::Dirty(report) => {
+                    return Ok(Finding::new(false, format!("under the sanitizers: {report}"), judgements));
+                }
+                Sanitized::NotRun(why) => format!("sanitizers not run: {why}"),
+            };
             let names: Vec<String> = families.iter().map(ToString::to_string).collect();
             let names = if names.is_empty() { String::new() } else { format!(", families {}", names.join(" ")) };
             let shapes = count - families.len();
             let worst = 100.0 * worst;
-            format!("{shapes} shapes{names}, {rows} rows; the largest error is {worst:.0} % of the tolerance")
+            format!("{shapes} shapes{names}, {rows} rows; the largest error is {worst:.0} % of the tolerance; {clean}")
         }
     };
     Ok(Finding::new(failed.is_none(), detail, judgements))
