@@ -209,7 +209,8 @@ fn canaries(broken: &Judgement, slowed: &Judgement) -> String {
     format!("broken twin {broken}, slowed twin {} {effect}", slowed.verdict.name()).trim_end().to_owned()
 }
 
-fn selftest(passed: Option<&Selftest>) -> String {
+/// Which selftest the judge has passed here, in words.
+pub fn selftest(passed: Option<&Selftest>) -> String {
     match passed {
         Some(Selftest { zoo, rows, whole, .. }) => {
             let extent = if *whole { "whole" } else { "quick" };

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::store::{self, Found};
 use crate::text::{align, line};
 use ::ledger::{CampaignSummary, Filter, Ledger};
-use model::Verdict;
+use model::{Event, Verdict};
 use search::{Campaign, Candidate, Standing};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -86,6 +86,11 @@ fn show_campaign(ledger: &Ledger, summary: &CampaignSummary, format: Format) -> 
         println!("{}", line("seed", &spec.seed.to_string()));
         if !spec.hypothesis.is_empty() {
             println!("{}", line("hypothesis", &spec.hypothesis));
+        }
+    }
+    for (_, event) in &events {
+        if let Event::JudgeChecked { selftest, .. } = event {
+            println!("{}", line("judge", &crate::terminal::selftest(selftest.as_ref())));
         }
     }
     let progress = Progress::of(&campaign);
