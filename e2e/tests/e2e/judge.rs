@@ -164,3 +164,32 @@ fn a_time_below_what_the_probes_allow_is_refused() {
     let Verdict::Refused { rule, detail } = &verdict else { panic!("{verdict}") };
     assert_eq!(*rule, Rule::FasterThanPossible, "{detail}");
 }
+
+#[test]
+fn nothing_is_left_in_the_file_system() {
+    let _alone = rig::alone();
+    let folder = tempfile::tempdir().unwrap();
+    let candidate = folder.path().join("candidate.c");
+    fs::write(&candidate, text("no-op", Kind::Cheat)).unwrap();
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = rooflab(["judge".as_ref(), problem("rms-norm-silu").as_os_str(), candidate.as_os_str()]);
+    rig::run(command.env("TMPDIR", &temporary), seconds(60)).expect(0);
+    let left: Vec<_> = fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn flags_that_load_or_read_are_refused() {
+    let _alone = rig::alone();
+    let folder = tempfile::tempdir().unwrap();
+    let candidate = folder.path().join("candidate.c");
+    fs::write(&candidate, text("no-op", Kind::Twin)).unwrap();
+    for flag in ["-fplugin=./evil.so", "-include/etc/passwd", "@/etc/passwd", "-Wl,-init,f", "-B/tmp"] {
+        let mut command = rooflab(["judge".as_ref(), problem("rms-norm-silu").as_os_str(), candidate.as_os_str()]);
+        let ended = rig::run(command.args(["--flag", flag, "--json"]), seconds(60));
+        let judgement: Judgement = serde_json::from_str(&ended.expect(0).out).unwrap();
+        let is_refused = matches!(judgement.verdict, Verdict::Refused { rule: Rule::ForbiddenBuild, .. });
+        assert!(is_refused, "{flag}: {}", judgement.verdict);
+    }
+}
