@@ -7,8 +7,8 @@ use crate::driver::Driver;
 use crate::evaluator::Climb;
 use crate::notice::{Expected, Phase};
 use crate::outcome::Failure;
-use crate::phases::{self, Subject};
-use model::{Arm, CandidateId, Event, Fidelity, Job, Judgement, Seconds, Selftest, Slice, Source, Verdict};
+use crate::phases::{self, Credentials, Subject};
+use model::{Arm, CandidateId, Event, Fidelity, Job, Judgement, Seconds, Slice, Source, Verdict};
 use problems::Problem;
 use search::ablation::{self, Part};
 use search::{Action, Context, Policy, Proposer, Task};
@@ -47,8 +47,8 @@ pub struct Setting<'a> {
     pub policy: Policy,
     /// Length of the sustained rung.
     pub sustained: Seconds,
-    /// The selftest that this judge has passed on this machine.
-    pub selftest: Option<Selftest>,
+    /// What is known of the judge.
+    pub credentials: Credentials,
 }
 
 /// Runs the campaign from where its events leave it to its end.
@@ -67,7 +67,7 @@ pub fn run(driver: &mut Driver<'_>, setting: &mut Setting<'_>) -> Result<(), Fai
         let action = driver.campaign().next(elapsed, &setting.policy);
         if matches!(action, Action::Propose { .. } | Action::Judge { .. }) && begun.is_none() {
             let start = source(driver, CandidateId(0))?;
-            phases::canaries(driver, &setting.subject, (&start, setting.selftest.as_ref()))?;
+            phases::canaries(driver, &setting.subject, (&start, &setting.credentials))?;
             phases::baselines(driver, &setting.subject)?;
             driver.enter(Phase::Search, driver.spent().left().map(Expected::AtMost));
             begun = Some(driver.now());
@@ -348,7 +348,7 @@ mod tests {
             proposer: &mut Embedded::new(seed),
             policy: Policy::default(),
             sustained: Seconds(1.0),
-            selftest: None,
+            credentials: Credentials::default(),
         };
         run(&mut driver, &mut setting)
     }

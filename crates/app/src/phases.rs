@@ -65,6 +65,15 @@ impl Subject<'_> {
     }
 }
 
+/// What is known of the judge before it is asked anything.
+#[derive(Clone, Debug, Default)]
+pub struct Credentials {
+    /// The selftest that it has passed on this machine.
+    pub selftest: Option<Selftest>,
+    /// Layers of its sandbox that are in force, by name.
+    pub sandbox: Vec<String>,
+}
+
 /// The judge is asked about a broken twin and a slowed one of the search's starting point, before anything leans on it.
 /// What it says is kept, sound or not; a sound answer is not asked for twice.
 ///
@@ -73,7 +82,7 @@ impl Subject<'_> {
 pub fn canaries(
     driver: &mut Driver<'_>,
     subject: &Subject<'_>,
-    (start, selftest): (&Source, Option<&Selftest>),
+    (start, credentials): (&Source, &Credentials),
 ) -> Result<(), Failure> {
     let sound = |event: &Event| matches!(event, Event::JudgeChecked { broken, slowed, .. } if noticed(broken, slowed));
     if driver.events().iter().any(sound) {
@@ -97,7 +106,8 @@ pub fn canaries(
          work twice {}",
         broken.verdict, slowed.verdict
     );
-    driver.record(Event::JudgeChecked { broken, slowed, selftest: selftest.cloned() })?;
+    let Credentials { selftest, sandbox } = credentials.clone();
+    driver.record(Event::JudgeChecked { broken, slowed, selftest, sandbox })?;
     if are_noticed {
         return Ok(());
     }

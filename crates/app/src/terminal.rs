@@ -67,7 +67,7 @@ impl<W: Write + Send> Terminal<W> {
     fn recorded(&mut self, event: &Event, progress: &Progress, spent: &Spent) {
         match event {
             Event::NoiseMeasured { judgement } => self.say(&line("", &noise(judgement))),
-            Event::JudgeChecked { broken, slowed, selftest } => {
+            Event::JudgeChecked { broken, slowed, selftest, .. } => {
                 self.say(&line("", &canaries(broken, slowed)));
                 self.say(&line("", &self::selftest(selftest.as_ref())));
             }

@@ -94,6 +94,8 @@ pub enum Event {
         slowed: Judgement,
         /// The selftest that this judge passed on this machine, or none.
         selftest: Option<Selftest>,
+        /// Layers of the sandbox that were in force, by name.
+        sandbox: Vec<String>,
     },
     /// A candidate was offered.
     Proposed {

@@ -10,7 +10,7 @@ use crate::judges::Judges;
 use crate::machine::{self, Freshness};
 use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
-use crate::phases::Subject;
+use crate::phases::{Credentials, Subject};
 use crate::plan::{Confinement, Format, RunPlan, Start};
 use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
@@ -111,7 +111,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     let selftest = ledger.latest_selftest(&map.fingerprint, env!("CARGO_PKG_VERSION"))?;
     let bench =
         Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
-    let (judge, _) = bench.open_aloud(Ready::Declared)?;
+    let (judge, opened) = bench.open_aloud(Ready::Declared)?;
     let mut judges = Judges::new(bench, judge);
     let Taken { id, spec, events } = campaign;
     let mut journal = CampaignJournal { ledger: &mut ledger, campaign: id.clone(), problem: problem.digest };
@@ -133,7 +133,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
         proposer: &mut proposer,
         policy: Policy::default(),
         sustained: plan.sustained,
-        selftest,
+        credentials: Credentials { selftest, sandbox: opened.sandbox },
     };
     actions::run(&mut driver, &mut setting)?;
     driver.enter(Phase::Report, None);
