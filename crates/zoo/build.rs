@@ -28,7 +28,8 @@ fn list(text: &mut String, name: &str, folder: &Path) {
     let _ = writeln!(text, "pub(crate) const {name}: &[(&str, &str)] = &[");
     for file in files {
         let relative = file.strip_prefix(folder).expect("a file beneath it");
-        let _ = writeln!(text, "    ({:?}, include_str!({:?})),", relative, file);
+        let [relative, file] = [relative, &file].map(|path| path.to_str().expect("names are UTF-8"));
+        let _ = writeln!(text, "    ({relative:?}, include_str!({file:?})),");
     }
     let _ = writeln!(text, "];");
 }

@@ -22,6 +22,9 @@ const FIGURE_CAP: Seconds = Seconds(30.0);
 const CANARY_ALPHA: f64 = 0.01;
 /// Process pairs at most for the slowed twin: twice the fewest at which the anytime test can decide at 1 % (13).
 const CANARY_PAIRS: u32 = 26;
+/// One canary may take this long: 13 process pairs of a baseline that takes a second a call are most of it. One that is
+/// cut short is undecided, and would stop the campaign.
+const CANARY_CAP: Seconds = Seconds(180.0);
 /// Name of the comparison of the search's starting point with the stock baseline.
 pub const START_STOCK: &str = "start/stock";
 /// Name of the winner in comparisons.
@@ -95,7 +98,7 @@ pub fn canaries(
         slice: subject.first(),
         fidelity,
         margin: MARGIN,
-        cap: FIGURE_CAP,
+        cap: CANARY_CAP,
     };
     let broken = driver.judge(&job(Twin::Broken, Fidelity::Gate))?;
     let anytime = Fidelity::Anytime { alpha: CANARY_ALPHA, max_process_pairs: CANARY_PAIRS };
