@@ -93,8 +93,7 @@ impl Book {
     /// When it can't be read or written, another process has it open, or it is no batch's.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let wrong = |error: std::io::Error| Failure::file(path, &error);
-        let mut file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(wrong)?;
+        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(wrong)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -110,7 +110,7 @@ pub fn canaries(
         broken.verdict, slowed.verdict
     );
     let Credentials { selftest, sandbox } = credentials.clone();
-    driver.record(Event::JudgeChecked { broken, slowed, selftest, sandbox })?;
+    driver.record(Event::JudgeChecked { broken: broken.into(), slowed: slowed.into(), selftest, sandbox })?;
     if are_noticed {
         return Ok(());
     }

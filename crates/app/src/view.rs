@@ -326,8 +326,11 @@ mod tests {
     fn a_missing_selftest_is_said() {
         let check = |selftest, expected: usize| {
             let mut events = sample::campaign();
-            let judgement = sample::judgement(Verdict::Worse, &[]);
-            events.insert(2, Event::JudgeChecked { broken: judgement.clone(), slowed: judgement, selftest, sandbox: Vec::new() });
+            let judgement = Box::new(sample::judgement(Verdict::Worse, &[]));
+            events.insert(
+                2,
+                Event::JudgeChecked { broken: judgement.clone(), slowed: judgement, selftest, sandbox: Vec::new() },
+            );
             let said = made(events).warnings.iter().filter(|text| text.contains("selftest")).count();
             assert_eq!(said, expected);
         };

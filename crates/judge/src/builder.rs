@@ -179,12 +179,7 @@ impl Builder {
         self.run(job, word, (program, arguments))
     }
 
-    fn run(
-        &self,
-        job: &Job,
-        word: &str,
-        (program, rest): (&Path, &[String]),
-    ) -> Result<(String, i32), SandboxError> {
+    fn run(&self, job: &Job, word: &str, (program, rest): (&Path, &[String])) -> Result<(String, i32), SandboxError> {
         let folder = job.path();
         let mut arguments = vec![
             protocol::BUILDER_ROLE.to_owned(),

@@ -91,11 +91,8 @@ impl Groups {
                 Err(error) => refused = format!("{}: {error}", hierarchy.name()),
             }
         }
-        groups.words = if names.is_empty() {
-            format!("no cgroup ({refused})")
-        } else {
-            format!("cgroup {}", names.join(" and "))
-        };
+        groups.words =
+            if names.is_empty() { format!("no cgroup ({refused})") } else { format!("cgroup {}", names.join(" and ")) };
         groups
     }
 
@@ -217,10 +214,7 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(|(h, path)| (*h, PathBuf::from(path))).collect();
             assert_eq!(places(cgroup, mounts), expected, "{cgroup}");
         };
-        let both = [
-            (Hierarchy::Memory1, "/sys/fs/cgroup/memory/a/b"),
-            (Hierarchy::Pids1, "/sys/fs/cgroup/pids"),
-        ];
+        let both = [(Hierarchy::Memory1, "/sys/fs/cgroup/memory/a/b"), (Hierarchy::Pids1, "/sys/fs/cgroup/pids")];
         check("8:pids:/\n4:memory:/a/b\n0::/", V1, &both);
         check("4:cpu,memory:/a\n0::/", V1, &[(Hierarchy::Memory1, "/sys/fs/cgroup/memory/a")]);
         check("0::/", V1, &[(Hierarchy::Unified, "/sys/fs/cgroup/unified")]);

@@ -13,9 +13,9 @@ mod builder;
 #[cfg(target_os = "linux")]
 mod calibrate;
 #[cfg(target_os = "linux")]
-mod export;
-#[cfg(target_os = "linux")]
 mod cgroup;
+#[cfg(target_os = "linux")]
+mod export;
 #[cfg(target_os = "linux")]
 mod families;
 #[cfg(target_os = "linux")]

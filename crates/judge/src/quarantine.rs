@@ -169,7 +169,11 @@ mod tests {
     #[test]
     fn either_the_candidate_or_the_ceiling_is_wrong() {
         let check = |again: f64, mapped: f64, probed: f64, expected: Finding| {
-            assert_eq!(finding(Seconds(again), Seconds(mapped), Seconds(probed)), expected, "{again} {mapped} {probed}");
+            assert_eq!(
+                finding(Seconds(again), Seconds(mapped), Seconds(probed)),
+                expected,
+                "{again} {mapped} {probed}"
+            );
         };
         check(0.5, 2.0, 2.0, Finding::Impossible);
         check(0.5, 2.0, 1.0, Finding::Impossible);
@@ -186,7 +190,9 @@ mod tests {
         let Verdict::Refused { rule, detail } = words(Finding::Impossible) else { panic!() };
         assert_eq!(rule, Rule::FasterThanPossible);
         assert!(detail.starts_with("1.00 ms a call, and 1.10 ms again"), "{detail}");
-        for (finding, part) in [(Finding::CeilingBroken, "ceiling broken: "), (Finding::NotConfirmed, "not confirmed: ")] {
+        for (finding, part) in
+            [(Finding::CeilingBroken, "ceiling broken: "), (Finding::NotConfirmed, "not confirmed: ")]
+        {
             let Verdict::Quarantined { why } = words(finding) else { panic!() };
             assert!(why.starts_with(part) && why.contains("2.00 ms"), "{why}");
         }

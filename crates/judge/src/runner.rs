@@ -146,8 +146,7 @@ impl Runner {
             descriptors.push((argument.memory.descriptor(), protocol::FD_ARGUMENTS + i as i32));
         }
         let member = Member::Runner;
-        let start =
-            Start { confinement, arguments: &words, descriptors: &descriptors, core, member, writable: None };
+        let start = Start { confinement, arguments: &words, descriptors: &descriptors, core, member, writable: None };
         let child = Child::start(&start)?;
         let mut runner =
             Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };

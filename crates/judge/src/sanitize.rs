@@ -112,7 +112,9 @@ fn words(flags: &[String], files: &str) -> Vec<String> {
 
 /// The line of a report that says what happened.
 fn first(log: &str) -> String {
-    let says = |line: &&str| line.contains("ERROR: AddressSanitizer") || line.contains("runtime error:") || line.contains("error:");
+    let says = |line: &&str| {
+        line.contains("ERROR: AddressSanitizer") || line.contains("runtime error:") || line.contains("error:")
+    };
     let line = log.lines().find(says).or(log.lines().next()).unwrap_or("it ended without a word");
     line.trim_start_matches('=').chars().take(200).collect()
 }
@@ -124,8 +126,14 @@ mod tests {
     #[test]
     fn reports_are_found() {
         let check = |log: &str, expected: &str| assert_eq!(first(log), expected);
-        check("a\n==1==ERROR: AddressSanitizer: heap-buffer-overflow on x\n#0", "1==ERROR: AddressSanitizer: heap-buffer-overflow on x");
-        check("candidate.c:3:1: runtime error: load of misaligned address\n", "candidate.c:3:1: runtime error: load of misaligned address");
+        check(
+            "a\n==1==ERROR: AddressSanitizer: heap-buffer-overflow on x\n#0",
+            "1==ERROR: AddressSanitizer: heap-buffer-overflow on x",
+        );
+        check(
+            "candidate.c:3:1: runtime error: load of misaligned address\n",
+            "candidate.c:3:1: runtime error: load of misaligned address",
+        );
         check("", "it ended without a word");
     }
 }

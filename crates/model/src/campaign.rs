@@ -89,9 +89,9 @@ pub enum Event {
     /// The judge was asked about two twins of the baseline whose truth is known, before the search leans on it.
     JudgeChecked {
         /// The twin with a wrong output: it has to have failed.
-        broken: Judgement,
+        broken: Box<Judgement>,
         /// The twin that does its work twice, against the baseline: it has to be worse.
-        slowed: Judgement,
+        slowed: Box<Judgement>,
         /// The selftest that this judge passed on this machine, or none.
         selftest: Option<Selftest>,
         /// Layers of the sandbox that were in force, by name.

@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn families() {
-        let check = |family, expected: [f32; 4]| assert_eq!(bent(family, 2, &[1.0, 2.0, -3.0, 4.0]), expected, "{family}");
+        let check =
+            |family, expected: [f32; 4]| assert_eq!(bent(family, 2, &[1.0, 2.0, -3.0, 4.0]), expected, "{family}");
         check(Family::Declared, [1.0, 2.0, -3.0, 4.0]);
         check(Family::Small, [1e-3, 2e-3, -3e-3, 4e-3]);
         check(Family::Large, [1e3, 2e3, -3e3, 4e3]);

@@ -120,7 +120,8 @@ impl<'a> Sample<'a> {
             }
         }
         let narrow = |values: Vec<f64>| values.into_iter().map(|x| x as f32).collect::<Vec<f32>>();
-        let elsewhere = Sample { rows: self.rows.clone(), ..Sample::draw(self.problem, (self.workload, self.family), other, ROWS) };
+        let elsewhere =
+            Sample { rows: self.rows.clone(), ..Sample::draw(self.problem, (self.workload, self.family), other, ROWS) };
         answers.push(("the answer to other inputs".to_owned(), narrow(elsewhere.want(oracle)?)));
         if let Some(rounded) = self.rounded() {
             answers.push(("the answer to inputs rounded to 11 bits".to_owned(), narrow(rounded.want(oracle)?)));

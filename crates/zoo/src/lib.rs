@@ -107,7 +107,10 @@ impl Row {
     /// When the file is missing; a test of this crate holds table and folder together.
     pub fn text(&self, kind: Kind) -> &'static str {
         let name = self.file(kind);
-        CANDIDATES.iter().find(|(file, _)| *file == name).map_or_else(|| panic!("the zoo lacks {name}"), |found| found.1)
+        CANDIDATES
+            .iter()
+            .find(|(file, _)| *file == name)
+            .map_or_else(|| panic!("the zoo lacks {name}"), |found| found.1)
     }
 
     /// Whether the row is asked for by default.

@@ -8,9 +8,13 @@ use std::path::PathBuf;
 
 /// `rooflab judge`.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, override_usage = "rooflab judge [OPTIONS] PROBLEM FILE
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    override_usage = "rooflab judge [OPTIONS] PROBLEM FILE
        rooflab judge [OPTIONS] PROBLEM --batch DIR --out FILE
-       rooflab judge selftest [--all]")]
+       rooflab judge selftest [--all]"
+)]
 pub struct JudgeArgs {
     /// What else the judge can be asked.
     #[command(subcommand)]

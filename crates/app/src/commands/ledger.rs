@@ -158,7 +158,10 @@ fn batch(ledger: &Ledger, id: &str) -> Result<Option<Vec<Answered>>, Failure> {
     let answers = judged.map(|heading| {
         let body = ledger.get(&heading.id.to_string())?.body;
         serde_json::from_value(body).map_err(|error| {
-            Failure::environment(format!("entry {} is no judgement: {error}", heading.id.short()), "`rooflab ledger check`")
+            Failure::environment(
+                format!("entry {} is no judgement: {error}", heading.id.short()),
+                "`rooflab ledger check`",
+            )
         })
     });
     answers.collect::<Result<_, Failure>>().map(Some)

@@ -21,26 +21,23 @@ pub fn everywhere(judge: &mut Judge, climb: &Climb) -> Result<Finding, EnvError>
     let (count, rows, worst) = shapes.fold((0, 0, 0.0_f64), |(count, rows, worst), shape| {
         (count + 1, rows + shape.checks, worst.max(shape.worst_error))
     });
-    let failed = judgements.iter().find(|judgement| !judgement.verdict.is_measured());
-    let detail = match failed {
-        Some(judgement) => {
-            let shape = judgement.shapes.last().map_or("", |shape| &shape.workload.name);
-            format!("{shape}: {}", judgement.verdict)
+    if let Some(judgement) = judgements.iter().find(|judgement| !judgement.verdict.is_measured()) {
+        let shape = judgement.shapes.last().map_or("", |shape| &shape.workload.name);
+        let detail = format!("{shape}: {}", judgement.verdict);
+        return Ok(Finding::new(false, detail, judgements));
+    }
+    let workload = judge.problem.workloads[0].clone();
+    let clean = match judge.sanitize(&climb.source, &workload)? {
+        Sanitized::Clean => "address and undefined-behaviour sanitizers clean".to_owned(),
+        Sanitized::Dirty(report) => {
+            return Ok(Finding::new(false, format!("under the sanitizers: {report}"), judgements));
         }
-        None => {
-            let clean = match judge.sanitize(&climb.source, &judge.problem.workloads[0].clone())? {
-                Sanitized::Clean => "address and undefined-behaviour sanitizers clean".to_owned(),
-                Sanitized::Dirty(report) => {
-                    return Ok(Finding::new(false, format!("under the sanitizers: {report}"), judgements));
-                }
-                Sanitized::NotRun(why) => format!("sanitizers not run: {why}"),
-            };
-            let names: Vec<String> = families.iter().map(ToString::to_string).collect();
-            let names = if names.is_empty() { String::new() } else { format!(", families {}", names.join(" ")) };
-            let shapes = count - families.len();
-            let worst = 100.0 * worst;
-            format!("{shapes} shapes{names}, {rows} rows; the largest error is {worst:.0} % of the tolerance; {clean}")
-        }
+        Sanitized::NotRun(why) => format!("sanitizers not run: {why}"),
     };
-    Ok(Finding::new(failed.is_none(), detail, judgements))
+    let names: Vec<String> = families.iter().map(ToString::to_string).collect();
+    let names = if names.is_empty() { String::new() } else { format!(", families {}", names.join(" ")) };
+    let (shapes, worst) = (count - families.len(), 100.0 * worst);
+    let detail =
+        format!("{shapes} shapes{names}, {rows} rows; the largest error is {worst:.0} % of the tolerance; {clean}");
+    Ok(Finding::new(true, detail, judgements))
 }

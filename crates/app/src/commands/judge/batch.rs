@@ -53,10 +53,8 @@ pub fn run(args: &JudgeArgs, queue: &Path) -> Outcome {
 
 /// One question a file, in the order of their names.
 fn questions(args: &JudgeArgs, problem: &Problem, queue: &Path) -> Result<Vec<Asked>, Failure> {
-    let entries = std::fs::read_dir(queue).map_err(|error| Failure::usage(
-        format!("{}: {error}", queue.display()),
-        "name a folder of candidates",
-    ))?;
+    let entries = std::fs::read_dir(queue)
+        .map_err(|error| Failure::usage(format!("{}: {error}", queue.display()), "name a folder of candidates"))?;
     let is_candidate = |path: &PathBuf| path.extension().is_some_and(|e| e == "c" || e == "json");
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_candidate).collect();
     files.sort();

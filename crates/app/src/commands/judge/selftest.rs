@@ -16,6 +16,7 @@ use judge::client::JudgeProcess;
 use model::{Arm, Fidelity, Job, Judgement, Selftest, Slice, Source, Verdict};
 use problems::Problem;
 use serde::Serialize;
+use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 use tempfile::TempDir;
@@ -205,7 +206,8 @@ fn line(row: &Met) -> String {
     let Met { name, cheat, twin, seconds, .. } = row;
     let mut text = format!("{mark:<6} {name:<24} {seconds:5.1} s  cheat {cheat:<28}  twin {twin}\n");
     if !row.as_expected {
-        text += &format!("       {}; expected: {}, and a twin that is measured\n", row.does, row.expected.join(" or "));
+        let expected = row.expected.join(" or ");
+        let _ = writeln!(text, "       {}; expected: {expected}, and a twin that is measured", row.does);
     }
     text
 }
@@ -228,7 +230,8 @@ mod tests {
             let problem = session::problem(folder.path()).unwrap();
             for row in ROWS.iter().filter(|row| row.problem == name) {
                 for (kind, all) in [(Kind::Cheat, None), (Kind::Twin, None), (Kind::Twin, Some("--all"))] {
-                    let job = question(&args(all), row, kind, &problem).unwrap_or_else(|f| panic!("{}: {f:?}", row.name));
+                    let job =
+                        question(&args(all), row, kind, &problem).unwrap_or_else(|f| panic!("{}: {f:?}", row.name));
                     let is_gate = kind == Kind::Twin && all.is_none();
                     assert_eq!(job.fidelity == Fidelity::Gate, is_gate, "{} {kind:?}", row.name);
                 }
