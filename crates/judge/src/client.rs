@@ -2,11 +2,15 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Opened, Request, Response};
+use crate::message::{Opened, Ready, Request, Response};
 use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long an idle judge may take to end: removing its folders takes a few milliseconds.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// First argument that makes the binary a judge.
 pub const ROLE: &str = "__judge";
@@ -31,7 +35,8 @@ pub enum JudgeError {
 /// A judge process. Dropping it kills the process and all that it started.
 pub struct JudgeProcess {
     child: Child,
-    requests: ChildStdin,
+    /// None once the judge has been told that there are no more.
+    requests: Option<ChildStdin>,
     responses: BufReader<ChildStdout>,
     progress: Box<dyn FnMut(&str) + Send>,
 }
@@ -46,6 +51,8 @@ pub struct Opening<'a> {
     pub seed: Option<u64>,
     /// The machine's map.
     pub map: Option<&'a Map>,
+    /// Which tolerances to derive before the first job.
+    pub ready: Ready,
 }
 
 impl JudgeProcess {
@@ -61,12 +68,13 @@ impl JudgeProcess {
             Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
         let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
-        let mut judge = Self { child, requests, responses, progress: Box::new(progress) };
+        let mut judge = Self { child, requests: Some(requests), responses, progress: Box::new(progress) };
         let request = Request::Open {
             problem: opening.problem.to_owned(),
             unconfined: opening.unconfined,
             seed: opening.seed,
             map: opening.map.cloned().map(Box::new),
+            ready: opening.ready,
         };
         match judge.ask(&request)? {
             Response::Opened { opened } => Ok((judge, *opened)),
@@ -119,8 +127,9 @@ impl JudgeProcess {
     fn ask(&mut self, request: &Request) -> Result<Response, JudgeError> {
         let mut line = serde_json::to_string(request).map_err(|e| JudgeError::Nonsense(e.to_string()))?;
         line.push('\n');
-        self.requests.write_all(line.as_bytes())?;
-        self.requests.flush()?;
+        let requests = self.requests.as_mut().ok_or(JudgeError::Gone)?;
+        requests.write_all(line.as_bytes())?;
+        requests.flush()?;
         loop {
             let mut line = String::new();
             if self.responses.read_line(&mut line)? == 0 {
@@ -138,6 +147,12 @@ impl JudgeProcess {
 
 impl Drop for JudgeProcess {
     fn drop(&mut self) {
+        // An idle judge ends by itself and takes its folders with it; one in the middle of something is killed.
+        self.requests = None;
+        let begin = Instant::now();
+        while begin.elapsed() < GRACE && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -56,7 +56,7 @@ fn start(unconfined: bool, code: &str, buffers: &[String]) -> Result<(Code, Vec<
         confine::close_from(FD_ARGUMENTS as u32);
         limits(buffers).map_err(sandbox)?;
         confine::drop_privileges().map_err(sandbox)?;
-        confine::files(None).map_err(sandbox)?;
+        confine::files(None, &[]).map_err(sandbox)?;
     }
     grow_heap();
     request_matrix_unit();

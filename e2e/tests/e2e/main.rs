@@ -5,6 +5,7 @@
 
 mod cli;
 mod compare;
+mod judge;
 mod page;
 mod rig;
 mod run;
