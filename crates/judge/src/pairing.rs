@@ -5,7 +5,7 @@
 
 use crate::runner::{Ending, Runner, StartFailure};
 use crate::sandbox::Confinement;
-use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side};
+use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
 use model::{Rule, Seconds, Verdict};
 use problems::{Problem, Repeat};
 use protocol::OP_PREPARE;
@@ -251,7 +251,7 @@ impl Pairing<'_> {
         let begin = Instant::now();
         let batch = Batch::fill(side, self.problem, calls, Placement::Pool, coins);
         Spent::add(&mut spent.draw, begin);
-        let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+        let time = self.watched(of, runner, &batch, coins)?;
         spent.calls += time;
         if self.is_checked[of as usize] {
             let begin = Instant::now();
@@ -259,6 +259,18 @@ impl Pairing<'_> {
             Spent::add(&mut spent.check, begin);
             checked.rows += more.rows;
             checked.worst = checked.worst.max(more.worst);
+        }
+        Ok(time)
+    }
+
+    /// Runs a batch, and looks at its outputs in the instant of done.
+    fn watched(&self, of: Of, runner: &mut Runner, batch: &Batch, coins: &mut impl Rng) -> Result<Duration, Broken> {
+        let side = self.sides[of as usize];
+        let mut watch = Watch::new(side, batch, coins);
+        let look = || watch.look();
+        let time = runner.batch_watched(&batch.order(side), self.limit, look).map_err(|ending| of.ended(&ending))?;
+        if self.is_checked[of as usize] {
+            watch.verdict().map_err(|verdict| of.broken(verdict))?;
         }
         Ok(time)
     }
@@ -283,7 +295,7 @@ impl Pairing<'_> {
             let begin = Instant::now();
             let batch = Batch::fill(side, self.problem, 1, placement, coins);
             Spent::add(&mut spent.draw, begin);
-            let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+            let time = self.watched(of, &mut runner, &batch, coins)?;
             spent.calls += time;
             longest = longest.max(time);
             let begin = Instant::now();
