@@ -159,6 +159,12 @@ impl Pairing<'_> {
     /// Whose fault it is.
     pub fn run(&self, coins: &mut impl Rng, spent: &mut Spent) -> Result<ProcessPair, Broken> {
         let begin = Instant::now();
+        for (side, is_checked) in self.sides.into_iter().zip(self.is_checked) {
+            // A ceiling's probe keeps its data from process to process, and is our own.
+            if is_checked {
+                side.wipe(coins);
+            }
+        }
         let mut first = self.start(Of::Against)?;
         let mut second = self.start(Of::Candidate)?;
         let preparers = [self.preparer(Of::Against)?, self.preparer(Of::Candidate)?];
@@ -282,6 +288,7 @@ impl Pairing<'_> {
     pub fn gate(&self, of: Of, coins: &mut impl Rng, spent: &mut Spent) -> Result<(Checked, Duration), Broken> {
         let side = self.sides[of as usize];
         let begin = Instant::now();
+        let word = side.wipe(coins);
         let mut runner = self.start(of)?;
         let mut preparer = self.preparer(of)?;
         Spent::add(&mut spent.runners, begin);
@@ -302,6 +309,9 @@ impl Pairing<'_> {
             // All rows once; the other placement differs by its addresses alone.
             let rows = if placement == Placement::Back { Rows::All } else { Rows::Random(GATE_ROWS) };
             let more = side.check(&self.checker, &batch, rows, coins).map_err(|verdict| of.broken(verdict))?;
+            if placement == Placement::Pool {
+                side.check_behind(word).map_err(|verdict| of.broken(verdict))?;
+            }
             Spent::add(&mut spent.check, begin);
             checked.rows += more.rows;
             checked.worst = checked.worst.max(more.worst);

@@ -217,6 +217,31 @@ impl Side {
         }
     }
 
+    /// Overwrites all that a runner may write with a secret word, before one starts: what an earlier process left is
+    /// gone, and what nobody wrote is no number. Gives the word.
+    pub fn wipe(&self, coins: &mut impl Rng) -> u32 {
+        let word = poison(coins);
+        for slot in self.slots.iter().filter(|slot| !slot.role.is_input()) {
+            fill_words(slot.memory.part(0, slot.memory.len()), word);
+        }
+        word
+    }
+
+    /// Checks, after the first call in wiped memory, that the outputs' pools are untouched behind that call's canary.
+    ///
+    /// # Errors
+    /// The candidate's verdict.
+    pub fn check_behind(&self, word: u32) -> Result<(), Verdict> {
+        for slot in self.slots.iter().filter(|slot| slot.role == Role::Output) {
+            let behind = slot.memory.part(slot.stride, slot.memory.len() - slot.stride);
+            if behind.chunks_exact(4).any(|found| found != word.to_ne_bytes()) {
+                let detail = "it wrote far past the end of the output".to_owned();
+                return Err(Verdict::Refused { rule: Rule::OutOfBounds, detail });
+            }
+        }
+        Ok(())
+    }
+
     /// Fills a batch: fresh activations, poisoned outputs, canaries. Every runner is stopped.
     pub fn fill(&self, problem: &Problem, calls: usize, placement: Placement, coins: &mut impl Rng) -> u32 {
         for (i, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.role == Role::Activation) {
