@@ -159,12 +159,7 @@ impl Pairing<'_> {
     /// Whose fault it is.
     pub fn run(&self, coins: &mut impl Rng, spent: &mut Spent) -> Result<ProcessPair, Broken> {
         let begin = Instant::now();
-        for (side, is_checked) in self.sides.into_iter().zip(self.is_checked) {
-            // A ceiling's probe keeps its data from process to process, and is our own.
-            if is_checked {
-                side.wipe(coins);
-            }
-        }
+        self.wipe(coins);
         let mut first = self.start(Of::Against)?;
         let mut second = self.start(Of::Candidate)?;
         let preparers = [self.preparer(Of::Against)?, self.preparer(Of::Candidate)?];
@@ -218,6 +213,15 @@ impl Pairing<'_> {
         Spent::add(&mut spent.runners, begin);
         let call = times.map(|times| Seconds(stats::robust::median(&times)));
         Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked })
+    }
+
+    fn wipe(&self, coins: &mut impl Rng) {
+        for (side, is_checked) in self.sides.into_iter().zip(self.is_checked) {
+            // A ceiling's probe keeps its data from process to process, and is our own.
+            if is_checked {
+                side.wipe(coins);
+            }
+        }
     }
 
     /// Starts a runner for one side.
