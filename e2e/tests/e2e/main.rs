@@ -4,7 +4,10 @@
 //! `.config/nextest.toml` under nextest.
 
 mod cli;
+mod door;
+mod endings;
 mod judge;
+mod leaks;
 mod page;
 mod rig;
 mod run;
