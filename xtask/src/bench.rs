@@ -3,6 +3,7 @@
 //! Must not reach into the judge: everything goes through `rooflab judge --json`, the door that people have.
 
 mod itself;
+mod leaks;
 mod rate;
 mod record;
 mod slow;
@@ -24,7 +25,7 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY];
+const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY];
 
 /// What a bench found.
 pub struct Finding {
