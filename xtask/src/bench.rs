@@ -2,6 +2,7 @@
 //!
 //! Must not reach into the judge: everything goes through `rooflab judge --json`, the door that people have.
 
+mod fuzz;
 mod itself;
 mod leaks;
 mod rate;
@@ -25,7 +26,7 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY];
+const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY];
 
 /// What a bench found.
 pub struct Finding {

@@ -19,7 +19,7 @@ pub const ROLE: &str = "__judge";
 /// The longest job has its cap, minutes, and its gates; a judge that is silent for an hour has stopped.
 const SILENCE: Duration = Duration::from_secs(3600);
 /// No answer is longer: a certificate of many judgements takes a few megabytes.
-const LONGEST_LINE: usize = 256 << 20;
+const LONGEST_LINE: usize = 64 << 20;
 /// Characters of a senseless answer that are shown.
 const SHOWN: usize = 300;
 
@@ -111,7 +111,7 @@ impl JudgeProcess {
     /// # Errors
     /// When the environment fails; the candidate's failures are verdicts.
     pub fn judge(&mut self, job: &Job) -> Result<Judgement, JudgeError> {
-        match self.ask(&Request::Judge { job: job.clone() })? {
+        match self.ask_within(&Request::Judge { job: job.clone() }, self.silence.saturating_add(job.cap.into()))? {
             Response::Judged { judgement } => Ok(*judgement),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
@@ -129,7 +129,7 @@ impl JudgeProcess {
         looks: u32,
     ) -> Result<Certificate, JudgeError> {
         let request = Request::Climb { source: source.clone(), baselines: baselines.to_vec(), sustained, looks };
-        match self.ask(&request)? {
+        match self.ask_within(&request, self.silence.saturating_add(sustained.into()))? {
             Response::Climbed { certificate } => Ok(*certificate),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
@@ -149,13 +149,17 @@ impl JudgeProcess {
     }
 
     fn ask(&mut self, request: &Request) -> Result<Response, JudgeError> {
+        self.ask_within(request, self.silence)
+    }
+
+    fn ask_within(&mut self, request: &Request, silence: Duration) -> Result<Response, JudgeError> {
         let mut line = serde_json::to_string(request).map_err(|e| JudgeError::Nonsense(e.to_string()))?;
         line.push('\n');
         let requests = self.requests.as_mut().ok_or(JudgeError::Gone)?;
         requests.write_all(line.as_bytes())?;
         requests.flush()?;
         loop {
-            let line = self.line()?;
+            let line = self.line(silence)?;
             match serde_json::from_str(&line) {
                 Ok(Response::Progress { text }) => (self.progress)(&text),
                 Ok(Response::Error { message }) => return Err(JudgeError::Said(message)),
@@ -166,12 +170,13 @@ impl JudgeProcess {
     }
 
     /// One line: not longer than any answer, and not later than `silence`.
-    fn line(&mut self) -> Result<String, JudgeError> {
+    fn line(&mut self, silence: Duration) -> Result<String, JudgeError> {
         let mut line = Vec::new();
-        let end = Instant::now() + self.silence;
+        // A cap without bound is no reason to overflow: a month will do.
+        let end = Instant::now() + silence.min(Duration::from_secs(30 * 86_400));
         while line.last() != Some(&b'\n') && line.len() < LONGEST_LINE {
             if self.responses.buffer().is_empty() {
-                self.wait_until(end)?;
+                self.wait_until(end).map_err(|late| late.unwrap_or(JudgeError::Silent(silence.into())))?;
             }
             let part = self.responses.fill_buf()?;
             if part.is_empty() {
@@ -187,8 +192,8 @@ impl JudgeProcess {
         String::from_utf8(line).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8").into())
     }
 
-    /// Waits for something to read, or the end of the pipe.
-    fn wait_until(&self, end: Instant) -> Result<(), JudgeError> {
+    /// Waits for something to read, or the end of the pipe. An error without words is that nothing came in time.
+    fn wait_until(&self, end: Instant) -> Result<(), Option<JudgeError>> {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             // Rounded up, so that it doesn't come down to a spin.
@@ -201,10 +206,10 @@ impl JudgeProcess {
             }
             let error = io::Error::last_os_error();
             if ready < 0 && error.kind() != io::ErrorKind::Interrupted {
-                return Err(error.into());
+                return Err(Some(error.into()));
             }
             if Instant::now() >= end {
-                return Err(JudgeError::Silent(self.silence.into()));
+                return Err(None);
             }
         }
     }

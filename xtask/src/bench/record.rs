@@ -50,6 +50,11 @@ impl Record {
         Ok(Self { folder: folder.to_owned(), name, raw, seen: 0 })
     }
 
+    /// Where it is written.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Writes one judgement down, and a line for the person who waits.
     ///
     /// # Errors
