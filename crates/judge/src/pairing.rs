@@ -7,7 +7,7 @@ use crate::runner::{Ending, Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
 use model::{Rule, Seconds, Verdict};
-use problems::{Problem, Repeat};
+use problems::{Problem, Repeat, Role};
 use protocol::OP_PREPARE;
 use rand::{Rng, RngExt};
 use std::time::{Duration, Instant};
@@ -26,6 +26,9 @@ const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 const GATE_ROWS: usize = 32;
 /// A call that takes longer is not repeated in the gate: longer ones are of shapes that few candidates come to.
 const REPEATED: Duration = Duration::from_millis(100);
+/// Weights that outgrow a first-level cache are worth reading once for several calls: a candidate that looks ahead in
+/// its batch would do so. With such weights a batch is one call, however short.
+const REUSED: usize = 48 << 10;
 /// Share of a batch's time that sampled oracle rows may take.
 const CHECK_SHARE: f64 = 0.2;
 
@@ -347,6 +350,10 @@ impl Pairing<'_> {
     }
 
     fn calls(&self, side: usize, call: Duration) -> usize {
+        let weights = self.sides[side].slots.iter().filter(|slot| matches!(slot.role, Role::Weight | Role::Packed));
+        if weights.map(|slot| slot.bytes).sum::<usize>() > REUSED {
+            return 1;
+        }
         let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
         let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
         (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)
