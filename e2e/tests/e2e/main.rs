@@ -11,4 +11,5 @@ mod leaks;
 mod page;
 mod rig;
 mod run;
+mod shapes;
 mod zoo;
