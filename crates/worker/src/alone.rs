@@ -4,8 +4,10 @@
 //! All that runs here lies in a section of its own, and must not call anything outside it but the C library: by then
 //! it is gone. Unoptimised builds can't promise that, and serve as the kernels are served.
 
+#![expect(clippy::inline_always, reason = "what is not inlined lies in the part that is gone")]
+
 use protocol::{Control, MAX_ARGUMENTS, MAX_CALLS, OP_CALL, OP_PREPARE, STATE_FAULT, STATE_READY, STATE_SANDBOX_FAILED};
-use std::ptr::null_mut;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Where the control page is, for the handler of faults.
@@ -88,15 +90,14 @@ pub unsafe fn serve(plan: &Plan) -> ! {
         let control = plan.control;
         let (mut part, parts) = (plan.hidden.as_ptr(), plan.hidden.len());
         for _ in 0..parts {
-            if libc::mprotect((*part).0 as *mut libc::c_void, (*part).1, libc::PROT_NONE) != 0 {
+            if libc::mprotect(with_exposed_provenance_mut((*part).0), (*part).1, libc::PROT_NONE) != 0 {
                 give_up(control);
             }
             part = part.add(1);
         }
         let program = libc::sock_fprog { len: plan.seal.len() as u16, filter: plan.seal.as_ptr().cast_mut().cast() };
-        if libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_TSYNC, &raw const program)
-            != 0
-        {
+        let (set, all) = (libc::SECCOMP_SET_MODE_FILTER as libc::c_long, libc::SECCOMP_FILTER_FLAG_TSYNC as libc::c_long);
+        if libc::syscall(libc::SYS_seccomp, set, all, &raw const program) != 0 {
             give_up(control);
         }
         for i in 0..MAX_ARGUMENTS {
@@ -161,8 +162,8 @@ pub fn settle() {
 unsafe fn give_up(control: *mut Control) -> ! {
     // SAFETY: the caller's promise.
     unsafe {
-        let note = c"the program's own code could not be taken away from the candidate";
-        std::ptr::copy_nonoverlapping(note.as_ptr().cast(), (&raw mut (*control).note).cast::<u8>(), note.count_bytes());
+        const NOTE: &[u8] = b"the program's own code could not be taken away from the candidate\0";
+        std::ptr::copy_nonoverlapping(NOTE.as_ptr(), (&raw mut (*control).note).cast::<u8>(), NOTE.len());
         (*control).state.0.store(STATE_SANDBOX_FAILED, Ordering::Release);
         loop {
             libc::syscall(libc::SYS_exit_group, 0);

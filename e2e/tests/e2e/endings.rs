@@ -78,7 +78,7 @@ const RUNNER: &[Row] = &[
 
 /// The builder, by what the compiler makes of the text.
 const BUILDER: &[Row] = &[
-    text("fails in silence", "#error", (BUILD, "#error")),
+    text("fails at once", "#error", (BUILD, "#error")),
     text("dies of its own error", "int f(void) { return undeclared; }", (BUILD, "undeclared")),
     text("prints megabytes", FLOOD, (BUILD, "flood")),
     text("prints what is no text", "_Static_assert(0, \"\\xff\\xfe\\x80\");", (BUILD, "static assertion failed")),
@@ -98,7 +98,8 @@ const BUILDER: &[Row] = &[
 const FLOOD: &str = "#define A _Pragma(\"GCC error \\\"flood\\\"\")\n#define B A A A A A A A A A A\n#define C B B B B B B B B B B\n\
                      #define D C C C C C C C C C C\n#define E D D D D D D D D D D\nE\n";
 const NESTED: &str = "#define A(x) ((((((((x))))))))\n#define B(x) A(A(A(A(A(A(A(A(x))))))))\n#define C(x) B(B(B(B(B(B(B(B(x))))))))\n\
-                      int nested = C(C(C(C(C(C(C(C(1))))))));\n";
+                      #define D(x) C(C(C(C(C(C(C(C(x))))))))\n#define E(x) D(D(D(D(D(D(D(D(x))))))))\n\
+                      #define F(x) E(E(E(E(E(E(E(E(x))))))))\nint nested = F(F(F(F(F(F(F(F(1))))))));\n";
 const ENDLESS: &str = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\n#define C(x) B(B(x))\n\
                        void endless(volatile int *i) { C((*i)++;) }\n";
 
@@ -195,7 +196,11 @@ fn walk(rows: &[Row]) {
             wrong += &format!("{name}: {} bytes of evidence\n", verdict.len());
         }
         let after = door.held();
-        if after != before {
+        // What has been built is kept, each in a file without a name.
+        let is_same = (&after.descendants, &after.files) == (&before.descendants, &before.files)
+            && after.descriptors <= before.descriptors + i + 1
+            && after.mappings <= before.mappings + 4;
+        if !is_same {
             wrong += &format!("{name}: left something: {before:?} before, {after:?} after\n");
         }
     }

@@ -13,7 +13,7 @@ const GROWTH: u64 = 8 << 20;
 fn hundreds_of_candidates_leave_nothing() {
     let _alone = rig::alone();
     let mut door = Door::open(&problem("rms-norm-silu"));
-    let mut idle = |door: &mut Door, i: usize| {
+    let idle = |door: &mut Door, i: usize| {
         let text = format!(
             "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{}}\n/* {} */\n",
             i / 10
