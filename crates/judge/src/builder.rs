@@ -3,7 +3,7 @@
 //! Must not load an artefact, and must not build the same text twice.
 
 use crate::cgroup::Member;
-use crate::folder::Folder;
+use crate::folder::{Folder, For};
 use crate::memory;
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use crate::vet;
@@ -76,7 +76,7 @@ impl Builder {
         let compiler = found.ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, "no C compiler: install gcc or clang (looked for cc, gcc, clang)")
         })?;
-        let folder = Folder::new()?;
+        let folder = Folder::new(For::Builds)?;
         Ok(Self { confinement, compiler, folder, cache: HashMap::new() })
     }
 

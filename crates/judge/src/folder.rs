@@ -1,4 +1,4 @@
-//! The builder's folder: removed when the judge leaves, and swept by the next judge when this one was killed.
+//! The judge's folders in the temporary one: removed when the judge leaves, and swept by the next judge when this one was killed.
 //!
 //! Must not remove a folder of another user, nor one whose judge still lives: a judge holds a lock on its own.
 
@@ -9,8 +9,33 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// What every such folder's name begins with.
-const PREFIX: &str = "rooflab-build-";
+/// What a folder is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// The builder's files.
+    Builds,
+    /// The place where a role mounts its root; empty for everybody else.
+    Root,
+}
+
+impl For {
+    /// What its name begins with.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Builds => "rooflab-build-",
+            Self::Root => "rooflab-root-",
+        }
+    }
+
+    /// Never more than what such a folder can hold.
+    fn remove(self, path: &Path) -> io::Result<()> {
+        match self {
+            Self::Builds => fs::remove_dir_all(path),
+            Self::Root => fs::remove_dir(path),
+        }
+    }
+}
+
 /// A folder younger than this may belong to a judge that has not locked it yet.
 const YOUNG: Duration = Duration::from_secs(5);
 
@@ -25,12 +50,12 @@ impl Folder {
     ///
     /// # Errors
     /// When none can be made.
-    pub fn new() -> io::Result<Self> {
-        sweep(&std::env::temp_dir());
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+    pub fn new(what: For) -> io::Result<Self> {
+        sweep(&std::env::temp_dir(), what);
+        let folder = tempfile::Builder::new().prefix(what.prefix()).tempdir()?;
         let lock = open(folder.path())?;
         if !lock_now(&lock) {
-            return Err(io::Error::other("the builder's folder is locked by another process"));
+            return Err(io::Error::other("a new folder is locked by another process"));
         }
         Ok(Self { folder, _lock: lock })
     }
@@ -42,10 +67,10 @@ impl Folder {
 }
 
 /// Removes what is left behind. A folder that can't be removed is no reason to stop.
-fn sweep(place: &Path) {
+fn sweep(place: &Path, what: For) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_left_behind(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
+        if entry.file_name().to_string_lossy().starts_with(what.prefix()) && is_left_behind(&entry.path()) {
+            let _ = what.remove(&entry.path());
         }
     }
 }
@@ -95,20 +120,22 @@ mod tests {
         assert!(lock_now(&lock));
         let link = place.path().join("rooflab-build-link");
         std::os::unix::fs::symlink(&other, &link).unwrap();
-        sweep(place.path());
+        sweep(place.path(), For::Builds);
         let there = [&left, &young, &other, &held, &link].map(|path| path.symlink_metadata().is_ok());
         assert_eq!(there, [false, true, true, true, true]);
         drop(lock);
-        sweep(place.path());
+        sweep(place.path(), For::Builds);
         assert!(!held.exists(), "its judge is gone now");
     }
 
     #[test]
     fn it_goes_with_its_owner() {
-        let folder = Folder::new().unwrap();
-        let path = folder.path().to_owned();
-        assert!(path.is_dir());
-        drop(folder);
-        assert!(!path.exists());
+        for what in [For::Builds, For::Root] {
+            let folder = Folder::new(what).unwrap();
+            let path = folder.path().to_owned();
+            assert!(path.is_dir());
+            drop(folder);
+            assert!(!path.exists());
+        }
     }
 }

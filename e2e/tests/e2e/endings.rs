@@ -232,11 +232,12 @@ fn a_judge_that_was_killed_is_swept_up_after() {
     };
     let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
     let left = built();
-    assert_eq!(left.len(), 1, "a killed judge can't clean up");
-    // As if a while had passed.
-    let folder = fs::File::open(&left[0]).expect("our own folder");
-    let _ = folder.set_modified(std::time::SystemTime::now() - Duration::from_secs(60));
-    drop(folder);
+    assert!(!left.is_empty(), "a killed judge can't clean up");
+    for path in &left {
+        // As if a while had passed.
+        let folder = fs::File::open(path).expect("our own folder");
+        folder.set_modified(std::time::SystemTime::now() - Duration::from_secs(60)).expect("our own folder");
+    }
     let mut next = Command::new(rig::binary());
     next.arg("judge").arg(&problem).arg("naive").args(["--against", "naive", "--workloads", "rows=16", "--cap", "1s"]);
     rig::run(next.env("TMPDIR", &temporary), rig::seconds(60)).expect(0);
