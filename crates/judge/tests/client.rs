@@ -5,7 +5,7 @@
 //! a runner's `--list`. Which failure it plays is the name of the problem that it is asked to open.
 
 use judge::client::{JudgeError, JudgeProcess, Opening, ROLE};
-use judge::message::{Opened, Response};
+use judge::message::{Opened, Ready, Response};
 use model::Digest;
 use std::fs;
 use std::io::{BufRead, Write};
@@ -65,7 +65,7 @@ fn every_end_of_a_judge() {
     let mut wrong = String::new();
     let before = held();
     for (name, expected) in ROWS {
-        let opening = Opening { problem: Path::new(name), unconfined: false, seed: None, map: None };
+        let opening = Opening { problem: Path::new(name), unconfined: false, seed: None, map: None, ready: Ready::default() };
         let begun = Instant::now();
         let said = match JudgeProcess::open_within(&opening, SILENCE, |_| ()) {
             Ok(_) => "opened".to_owned(),
@@ -84,7 +84,7 @@ fn every_end_of_a_judge() {
         }
     }
     // And one that works, so that the table could not pass by failing at everything.
-    let opening = Opening { problem: Path::new("opens"), unconfined: false, seed: None, map: None };
+    let opening = Opening { problem: Path::new("opens"), unconfined: false, seed: None, map: None, ready: Ready::default() };
     let opened = JudgeProcess::open_within(&opening, SILENCE, |_| ()).map(|(_, opened)| opened.problem);
     assert_eq!(opened.map_err(|error: JudgeError| error.to_string()).as_deref(), Ok("opens"));
     assert_eq!(held(), before);
@@ -107,7 +107,6 @@ fn play() -> ! {
             digest: Digest::of(problem),
             workloads: Vec::new(),
             sandbox: Vec::new(),
-            tolerances: Vec::new(),
             warnings: Vec::new(),
         }),
     };
