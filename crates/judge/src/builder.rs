@@ -3,6 +3,7 @@
 //! Must not load an artefact, and must not build the same text twice.
 
 use crate::cgroup::Member;
+use crate::folder::{Folder, For};
 use crate::memory;
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use crate::vet;
@@ -50,7 +51,7 @@ pub struct Builder {
     confinement: Confinement,
     /// The C compiler.
     pub compiler: PathBuf,
-    folder: tempfile::TempDir,
+    folder: Folder,
     cache: HashMap<Digest, Result<Rc<Artefact>, Verdict>>,
 }
 
@@ -75,7 +76,7 @@ impl Builder {
         let compiler = found.ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, "no C compiler: install gcc or clang (looked for cc, gcc, clang)")
         })?;
-        let folder = tempfile::Builder::new().prefix("rooflab-build-").tempdir()?;
+        let folder = Folder::new(For::Builds)?;
         Ok(Self { confinement, compiler, folder, cache: HashMap::new() })
     }
 

@@ -18,6 +18,7 @@ mod cgroup;
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
+mod folder;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
