@@ -2,7 +2,9 @@
 //!
 //! Must not reach into it: everything goes through the binary and its `--json`, the door that people have.
 
+mod fuzz;
 mod itself;
+mod leaks;
 mod race;
 mod rate;
 mod record;
@@ -25,7 +27,8 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, race::ENTRY];
+const ENTRIES: &[Entry] =
+    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY];
 
 /// What a bench found.
 pub struct Finding {

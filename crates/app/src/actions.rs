@@ -7,7 +7,7 @@ use crate::driver::Driver;
 use crate::evaluator::Climb;
 use crate::notice::{Expected, Phase};
 use crate::outcome::Failure;
-use crate::phases::{self, Subject};
+use crate::phases::{self, Credentials, Subject};
 use model::{Arm, CandidateId, Event, Fidelity, Job, Judgement, Seconds, Slice, Source, Verdict};
 use problems::Problem;
 use search::ablation::{self, Part};
@@ -47,6 +47,8 @@ pub struct Setting<'a> {
     pub policy: Policy,
     /// Length of the sustained rung.
     pub sustained: Seconds,
+    /// What is known of the judge.
+    pub credentials: Credentials,
 }
 
 /// Runs the campaign from where its events leave it to its end.
@@ -64,6 +66,8 @@ pub fn run(driver: &mut Driver<'_>, setting: &mut Setting<'_>) -> Result<(), Fai
         driver.spend(elapsed);
         let action = driver.campaign().next(elapsed, &setting.policy);
         if matches!(action, Action::Propose { .. } | Action::Judge { .. }) && begun.is_none() {
+            let start = source(driver, CandidateId(0))?;
+            phases::canaries(driver, &setting.subject, (&start, &setting.credentials))?;
             phases::baselines(driver, &setting.subject)?;
             driver.enter(Phase::Search, driver.spent().left().map(Expected::AtMost));
             begun = Some(driver.now());
@@ -240,6 +244,16 @@ mod tests {
     struct Oracle<'a> {
         asked: &'a Cell<usize>,
         breaks_at: usize,
+        /// What it says of the broken twin and of the slowed one.
+        canaries: [Verdict; 2],
+    }
+
+    fn invalid() -> Verdict {
+        Verdict::Failed { stage: model::Stage::Invalid, cause: "row 3".into() }
+    }
+
+    fn sound() -> [Verdict; 2] {
+        [invalid(), Verdict::Worse]
     }
 
     impl Evaluator for Oracle<'_> {
@@ -254,13 +268,16 @@ mod tests {
             let Arm::Source(source) = &job.candidate else {
                 return Ok(sample::judgement(Verdict::Worse, &[("rows=1", 0.5)]));
             };
+            if source.text.contains("rooflab_original") {
+                let canary = usize::from(job.fidelity != Fidelity::Gate);
+                return Ok(sample::judgement(self.canaries[canary].clone(), &[("rows=1", 0.7)]));
+            }
             let kind = u8::from_str_radix(&source.digest().to_string()[..2], 16).unwrap() % 6;
-            let invalid = Verdict::Failed { stage: model::Stage::Invalid, cause: "row 3".into() };
             Ok(match kind {
                 0 | 1 => sample::judgement(Verdict::Better, &[("rows=1", -0.1)]),
                 2 | 3 => sample::judgement(Verdict::Worse, &[("rows=1", 0.1)]),
                 4 => sample::judgement(Verdict::Undecided, &[("rows=1", 0.0)]),
-                _ => sample::judgement(invalid, &[]),
+                _ => sample::judgement(invalid(), &[]),
             })
         }
 
@@ -299,14 +316,23 @@ mod tests {
     }
 
     /// One sitting: it ends when the campaign does, at the `breaks_at`-th judgement, or after the `stops_at`-th.
-    fn sit(memory: &mut Memory, [breaks_at, stops_at]: [usize; 2], seed: u64) -> Result<(), Failure> {
+    fn sit(memory: &mut Memory, ends: [usize; 2], seed: u64) -> Result<(), Failure> {
+        sit_with(memory, ends, seed, sound())
+    }
+
+    fn sit_with(
+        memory: &mut Memory,
+        [breaks_at, stops_at]: [usize; 2],
+        seed: u64,
+        canaries: [Verdict; 2],
+    ) -> Result<(), Failure> {
         let problem = problem();
         let bounds = Bounds::new(&problem, &sample::map());
         let asked = Cell::new(0);
         let events = memory.events.clone();
         let begins = events.is_empty();
         let parts = Parts {
-            evaluator: &mut Oracle { asked: &asked, breaks_at },
+            evaluator: &mut Oracle { asked: &asked, breaks_at, canaries },
             journal: memory,
             voice: Voice::new(Deaf),
             clock: &|| Seconds(0.0),
@@ -322,6 +348,7 @@ mod tests {
             proposer: &mut Embedded::new(seed),
             policy: Policy::default(),
             sustained: Seconds(1.0),
+            credentials: Credentials::default(),
         };
         run(&mut driver, &mut setting)
     }
@@ -343,8 +370,17 @@ mod tests {
         let mut memory = Memory::default();
         sit(&mut memory, [NEVER, NEVER], 1).unwrap();
         let names = names(&memory.events);
-        let order =
-            ["started", "noise_measured", "compared", "proposed", "judged", "promoted", "search_ended", "verified"];
+        let order = [
+            "started",
+            "noise_measured",
+            "judge_checked",
+            "compared",
+            "proposed",
+            "judged",
+            "promoted",
+            "search_ended",
+            "verified",
+        ];
         let positions = order.map(|name| position(&names, name));
         assert!(positions.is_sorted(), "{names:?}");
         assert_eq!(names.last().unwrap(), "finished");
@@ -380,6 +416,28 @@ mod tests {
             assert_eq!(names(&parts.events), names(&whole.events), "stopped after {at}");
             assert_eq!(parts.events, whole.events, "stopped after {at}");
         }
+    }
+
+    #[test]
+    fn a_judge_that_misses_a_canary_searches_nothing() {
+        let check = |canaries: [Verdict; 2], said: &str| {
+            let mut memory = Memory::default();
+            let failure = sit_with(&mut memory, [NEVER, NEVER], 1, canaries).unwrap_err();
+            assert_eq!(failure.code(), 4);
+            let Failure::Environment(report) = failure else { panic!() };
+            assert!(report.to_string().contains(said), "{report}");
+            let names = names(&memory.events);
+            assert_eq!(names.last().unwrap(), "judge_checked", "{names:?}");
+            // Mended, it is asked again, and the campaign goes on.
+            sit(&mut memory, [NEVER, NEVER], 1).unwrap();
+            assert_eq!(memory.events.last(), Some(&Event::Finished));
+        };
+        check([Verdict::Equivalent, Verdict::Worse], "wrong output equivalent");
+        check([Verdict::Better, Verdict::Worse], "wrong output better");
+        check([Verdict::Failed { stage: model::Stage::Build, cause: "no".into() }, Verdict::Worse], "failed (build)");
+        check([invalid(), Verdict::Undecided], "twice undecided");
+        check([invalid(), Verdict::Equivalent], "twice equivalent");
+        check([invalid(), Verdict::Better], "twice better");
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! `plan` resolves what is parsed here.
 
 mod compare;
+mod judge;
 
 pub use compare::{CompareArgs, HowArgs, RuleArgs, SelftestArgs, SelftestVerb};
+pub use judge::{JudgeArgs, JudgeSelftestArgs, JudgeVerb};
 
 use crate::duration;
 use clap::{Parser, Subcommand};
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 const AFTER: &str = "\
 Exit codes:
   0    done, whatever was found
-  1    with --gate: B is worse than A
+  1    with --gate: B is worse than A; judge selftest: a row is not as expected
   2    usage, or input that makes no sense
   3    with --gate: the evidence does not decide
   4    the environment failed: no compiler, no sandbox, a disk that is full
@@ -43,8 +45,8 @@ pub enum Verb {
     Map(MapArgs),
     /// Hold a problem's baselines against this machine's ceilings.
     Score(ScoreArgs),
-    /// Judge one candidate by hand.
-    Judge(JudgeArgs),
+    /// Judge candidates by hand: one, a folder of them, or the zoo of cheats that shows what this judge is worth here.
+    Judge(Box<JudgeArgs>),
     /// What each jump of a campaign changed, and what each change is worth.
     Mine(MineArgs),
     /// Climb the ladder with one candidate, and print its certificate.
@@ -164,51 +166,6 @@ pub struct ScoreArgs {
     #[arg(long)]
     pub unconfined: bool,
     /// Where results are kept.
-    #[command(flatten)]
-    pub place: PlaceArgs,
-}
-
-/// `rooflab judge`.
-#[derive(Debug, clap::Args)]
-pub struct JudgeArgs {
-    /// The problem: its folder, or the name of one under problems/.
-    #[arg(value_name = "PROBLEM")]
-    pub problem: PathBuf,
-    /// The candidate: a C file, the name of a baseline, or builtin:NAME.
-    ///
-    /// builtin:NAME+2% is that baseline made 2 % slower: the judge's own test candidate.
-    #[arg(value_name = "FILE")]
-    pub candidate: String,
-    /// What to compare with: a C file, the name of a baseline, or builtin:NAME [default: the stock baseline].
-    #[arg(long, value_name = "FILE|NAME")]
-    pub against: Option<String>,
-    /// Only these workloads, by name, with commas between them.
-    #[arg(long, value_name = "NAMES")]
-    pub workloads: Option<String>,
-    /// Measure exactly N pairs of processes a workload, instead of stopping when the evidence decides.
-    ///
-    /// At least 8, so that the sign-flip test can reach its level.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..))]
-    pub fixed: Option<u32>,
-    /// Error rate of the test.
-    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = share)]
-    pub alpha: f64,
-    /// Differences below this share of the time do not matter, e.g. 0.5% or 0.005.
-    #[arg(long, value_name = "SHARE", default_value = "0.5%", value_parser = margin)]
-    pub margin: f64,
-    /// A compiler flag for the candidate, from the builder's allow-list. May be repeated.
-    #[arg(long = "flag", value_name = "FLAG", allow_hyphen_values = true)]
-    pub flags: Vec<String>,
-    /// Give up after this long.
-    #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "5m")]
-    pub cap: Seconds,
-    /// Print the whole judgement as JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Judge without the sandbox where it can't be set up.
-    #[arg(long)]
-    pub unconfined: bool,
-    /// Where results are kept: a stored map gives the fractions of ceiling.
     #[command(flatten)]
     pub place: PlaceArgs,
 }
@@ -402,6 +359,10 @@ mod tests {
         check("rooflab run x --budget 90", "write 90s or 90m");
         check("rooflab run x --candidates 0", "0 is not in 1..");
         check("rooflab run x --resume --seed 3", "cannot be used with");
+        check("rooflab judge", "PROBLEM");
+        check("rooflab judge p", "FILE");
+        check("rooflab judge p f --batch d --out o", "cannot be used with");
+        check("rooflab judge p --batch d", "--out");
         check("rooflab judge p f --fixed 3", "3 is not in 8..");
         check("rooflab judge p f --alpha 2", "between 0 and 1");
         check("rooflab judge p f --margin=-1", "share from 0");
@@ -422,13 +383,25 @@ mod tests {
     }
 
     #[test]
+    fn judge_is_three_commands() {
+        let Verb::Judge(selftest) = parse("rooflab judge selftest --all --json --out o").unwrap().verb else {
+            panic!()
+        };
+        let Some(JudgeVerb::Selftest(selftest)) = selftest.what else { panic!() };
+        assert!(selftest.all && selftest.json && selftest.place.out.to_str() == Some("o"));
+        let Verb::Judge(batch) = parse("rooflab judge p --batch d --out o --no-map").unwrap().verb else { panic!() };
+        assert_eq!((batch.batch, batch.place.out), (Some(PathBuf::from("d")), PathBuf::from("o")));
+        assert!(batch.no_map && batch.candidate.is_none());
+    }
+
+    #[test]
     fn judge_passes_names_through() {
         let Verb::Judge(judge) =
             parse("rooflab judge p builtin:stock+2% --workloads a,b --flag -ffast-math").unwrap().verb
         else {
             panic!()
         };
-        assert_eq!(judge.candidate, "builtin:stock+2%");
+        assert_eq!(judge.candidate.as_deref(), Some("builtin:stock+2%"));
         assert_eq!(judge.workloads.as_deref(), Some("a,b"));
         assert_eq!(judge.flags, ["-ffast-math"]);
     }

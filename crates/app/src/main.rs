@@ -5,6 +5,7 @@
 mod actions;
 mod args;
 mod artefacts;
+mod batch;
 mod ceilings;
 mod commands;
 mod driver;

@@ -20,6 +20,8 @@ pub enum Phase {
     Open,
     /// Identical arms against each other.
     Noise,
+    /// Twins of the baseline whose truth is known.
+    Canaries,
     /// Baselines against the ceilings.
     Baselines,
     /// The search.

@@ -13,6 +13,8 @@ pub enum Done {
     Complete,
     /// Exit 1: a gate was asked for, and B is worse than A.
     GateWorse,
+    /// Exit 1: the judge's selftest was asked for, and a row is not as expected.
+    RowUnexpected,
     /// Exit 3: a gate was asked for, and the evidence does not decide.
     GateUndecided,
 }
@@ -21,7 +23,7 @@ impl From<Done> for ExitCode {
     fn from(done: Done) -> Self {
         Self::from(match done {
             Done::Complete => 0,
-            Done::GateWorse => 1,
+            Done::GateWorse | Done::RowUnexpected => 1,
             Done::GateUndecided => 3,
         })
     }

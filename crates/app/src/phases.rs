@@ -6,7 +6,8 @@ use crate::ceilings::Bounds;
 use crate::driver::Driver;
 use crate::notice::Phase;
 use crate::outcome::Failure;
-use model::{Arm, Event, Fidelity, Job, Seconds, Slice};
+use judge::twin::{Twin, twin};
+use model::{Arm, Event, Fidelity, Job, Judgement, Seconds, Selftest, Slice, Source, Stage, Verdict};
 use problems::{Baseline, BaselineCode, Problem, Strength};
 
 /// Error rate of each comparison that the report shows.
@@ -17,6 +18,13 @@ pub const MARGIN: f64 = 0.005;
 const FIGURE_PAIRS: u32 = 8;
 /// One figure may take this long.
 const FIGURE_CAP: Seconds = Seconds(30.0);
+/// Error rate of the slowed twin's test.
+const CANARY_ALPHA: f64 = 0.01;
+/// Process pairs at most for the slowed twin: twice the fewest at which the anytime test can decide at 1 % (13).
+const CANARY_PAIRS: u32 = 26;
+/// One canary may take this long: 13 process pairs of a baseline that takes a second a call are most of it. One that is
+/// cut short is undecided, and would stop the campaign.
+const CANARY_CAP: Seconds = Seconds(180.0);
 /// Name of the comparison of the search's starting point with the stock baseline.
 pub const START_STOCK: &str = "start/stock";
 /// Name of the winner in comparisons.
@@ -58,6 +66,64 @@ impl Subject<'_> {
     fn stock(&self) -> Option<&Baseline> {
         self.problem.baselines.iter().find(|baseline| baseline.strength == Strength::Stock)
     }
+}
+
+/// What is known of the judge before it is asked anything.
+#[derive(Clone, Debug, Default)]
+pub struct Credentials {
+    /// The selftest that it has passed on this machine.
+    pub selftest: Option<Selftest>,
+    /// Layers of its sandbox that are in force, by name.
+    pub sandbox: Vec<String>,
+}
+
+/// The judge is asked about a broken twin and a slowed one of the search's starting point, before anything leans on it.
+/// What it says is kept, sound or not; a sound answer is not asked for twice.
+///
+/// # Errors
+/// When it does not call them wrong and slower: a search would optimise whatever it misses. And as [`baselines`].
+pub fn canaries(
+    driver: &mut Driver<'_>,
+    subject: &Subject<'_>,
+    (start, credentials): (&Source, &Credentials),
+) -> Result<(), Failure> {
+    let sound = |event: &Event| matches!(event, Event::JudgeChecked { broken, slowed, .. } if noticed(broken, slowed));
+    if driver.events().iter().any(sound) {
+        return Ok(());
+    }
+    driver.enter(Phase::Canaries, None);
+    let job = |kind, fidelity| Job {
+        candidate: Arm::Source(twin(subject.problem, start, kind)),
+        against: Arm::Source(start.clone()),
+        slice: subject.first(),
+        fidelity,
+        margin: MARGIN,
+        cap: CANARY_CAP,
+    };
+    let broken = driver.judge(&job(Twin::Broken, Fidelity::Gate))?;
+    let anytime = Fidelity::Anytime { alpha: CANARY_ALPHA, max_process_pairs: CANARY_PAIRS };
+    let slowed = driver.judge(&job(Twin::Slowed, anytime))?;
+    let are_noticed = noticed(&broken, &slowed);
+    let words = format!(
+        "this judge can't be trusted: it called a twin of the baseline with a wrong output {}, and one that does its \
+         work twice {}",
+        broken.verdict, slowed.verdict
+    );
+    let Credentials { selftest, sandbox } = credentials.clone();
+    driver.record(Event::JudgeChecked { broken: broken.into(), slowed: slowed.into(), selftest, sandbox })?;
+    if are_noticed {
+        return Ok(());
+    }
+    Err(Failure::environment(
+        words,
+        "the first has to be failed (invalid), the second worse; `rooflab judge selftest` shows what else goes wrong on \
+         this machine, and other load on it can hide even a factor of two. --resume asks again",
+    ))
+}
+
+/// Whether the judge called both twins what they are.
+fn noticed(broken: &Judgement, slowed: &Judgement) -> bool {
+    matches!(broken.verdict, Verdict::Failed { stage: Stage::Invalid, .. }) && slowed.verdict == Verdict::Worse
 }
 
 /// Every baseline against the ceilings that bound it, and the search's starting point against the stock one.

@@ -6,7 +6,7 @@ use crate::notice::{Notice, Phase, Voice};
 use crate::outcome::Failure;
 use crate::plan::Confinement;
 use judge::client::{JudgeProcess, Opening};
-use judge::message::Opened;
+use judge::message::{Opened, Ready};
 use model::Map;
 use problems::{Problem, ProblemError};
 use std::path::{Path, PathBuf};
@@ -36,23 +36,28 @@ impl Bench {
     /// # Errors
     /// When the sandbox can't be set up, the compiler is missing, or the problem does not load.
     pub fn open(&self) -> Result<(JudgeProcess, Opened), Failure> {
+        self.open_ready(Ready::Shortest)
+    }
+
+    fn open_ready(&self, ready: Ready) -> Result<(JudgeProcess, Opened), Failure> {
         let opening = Opening {
             problem: &self.folder,
             unconfined: self.confinement.is_waived(),
             seed: None,
             map: self.map.as_ref(),
+            ready,
         };
         let voice = self.voice.clone();
         Ok(JudgeProcess::open(&opening, move |text| voice.say(&Notice::Working { text }))?)
     }
 
-    /// Starts a judge and shows what it holds.
+    /// Starts a judge, made ready as far as `ready` says, and shows what it holds.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_aloud(&self) -> Result<(JudgeProcess, Opened), Failure> {
+    pub fn open_aloud(&self, ready: Ready) -> Result<(JudgeProcess, Opened), Failure> {
         self.voice.say(&Notice::Phase { phase: Phase::Open, expected: None });
-        let (judge, opened) = self.open()?;
+        let (judge, opened) = self.open_ready(ready)?;
         self.voice.say(&Notice::Opened { opened: &opened });
         Ok((judge, opened))
     }

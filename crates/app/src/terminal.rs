@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::text::{self, line, percent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::message::Opened;
-use model::{Certificate, Event, Judgement, Map, Verdict};
+use model::{Certificate, Event, Judgement, Map, Selftest, Verdict};
 use std::io::Write;
 
 /// Steps of the bar; finer than any terminal is wide.
@@ -67,6 +67,10 @@ impl<W: Write + Send> Terminal<W> {
     fn recorded(&mut self, event: &Event, progress: &Progress, spent: &Spent) {
         match event {
             Event::NoiseMeasured { judgement } => self.say(&line("", &noise(judgement))),
+            Event::JudgeChecked { broken, slowed, selftest, .. } => {
+                self.say(&line("", &canaries(broken, slowed)));
+                self.say(&line("", &self::selftest(selftest.as_ref())));
+            }
             Event::Compared { name, judgement } => self.say(&line("", &compared(name, judgement))),
             Event::Promoted { id, .. } => {
                 let note = progress.best.as_ref().filter(|best| best.id == id.0).map_or("", |best| best.note.as_str());
@@ -163,6 +167,7 @@ fn name(phase: Phase) -> &'static str {
         Phase::Map => "map",
         Phase::Open => "judge",
         Phase::Noise => "noise",
+        Phase::Canaries => "canaries",
         Phase::Baselines => "score",
         Phase::Search => "search",
         Phase::Compare => "compare",
@@ -177,6 +182,7 @@ fn words(phase: Phase) -> &'static str {
         Phase::Map => "measuring what this machine sustains",
         Phase::Open => "starting the judge, building the oracle",
         Phase::Noise => "the same code against itself",
+        Phase::Canaries => "a broken twin of the baseline and a slowed one: does this judge notice?",
         Phase::Baselines => "the baselines against the ceilings, in the same run",
         Phase::Search => "looking for faster code",
         Phase::Compare => "the winner against the baselines and the ceilings, fresh measurements",
@@ -195,6 +201,24 @@ fn noise(judgement: &Judgement) -> String {
     let sigma = judgement.shapes.iter().map(|shape| stats::robust::mad_sigma(&shape.units)).fold(f64::NAN, f64::max);
     let pairs: usize = judgement.shapes.iter().map(|shape| shape.units.len()).sum();
     format!("{seen} in {pairs} process pairs; sigma of a pair {}", percent(sigma))
+}
+
+fn canaries(broken: &Judgement, slowed: &Judgement) -> String {
+    let effect = slowed.shapes.first().and_then(text::effect).unwrap_or_default();
+    let broken = broken.verdict.to_string();
+    let broken = broken.split(':').next().unwrap_or_default();
+    format!("broken twin {broken}, slowed twin {} {effect}", slowed.verdict.name()).trim_end().to_owned()
+}
+
+/// Which selftest the judge has passed here, in words.
+pub fn selftest(passed: Option<&Selftest>) -> String {
+    match passed {
+        Some(Selftest { zoo, rows, whole, .. }) => {
+            let extent = if *whole { "whole" } else { "quick" };
+            format!("selftest  passed on this machine: zoo {}, {extent}, {rows} rows", zoo.short())
+        }
+        None => "selftest  none has passed on this machine: `rooflab judge selftest` takes under 20 s".to_owned(),
+    }
 }
 
 fn compared(name: &str, judgement: &Judgement) -> String {

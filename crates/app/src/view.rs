@@ -258,6 +258,14 @@ fn warnings(spec: &CampaignSpec, record: &Record<'_>) -> Vec<String> {
             if judgement.verdict == Verdict::Better { "faster" } else { "slower" }
         ));
     }
+    let has_no_selftest = |event: &Event| matches!(event, Event::JudgeChecked { selftest: None, .. });
+    if record.events.iter().any(|(_, event)| has_no_selftest(event)) {
+        warnings.push(
+            "No selftest of the judge had passed on this machine before the search (`rooflab judge selftest`, under 20 s); \
+             its two canaries were told apart."
+                .to_owned(),
+        );
+    }
     if record.problem.is_none() {
         warnings.push("The problem's folder has changed or is not here, so ceilings and work are left out.".to_owned());
     }
@@ -312,6 +320,29 @@ mod tests {
         let mut events = sample::campaign();
         events[1] = Event::NoiseMeasured { judgement: sample::judgement(Verdict::Worse, &[("len=128", 0.1)]) };
         assert!(made(events).warnings[0].starts_with("Identical code was judged slower"));
+    }
+
+    #[test]
+    fn a_missing_selftest_is_said() {
+        let check = |selftest, expected: usize| {
+            let mut events = sample::campaign();
+            let judgement = Box::new(sample::judgement(Verdict::Worse, &[]));
+            events.insert(
+                2,
+                Event::JudgeChecked { broken: judgement.clone(), slowed: judgement, selftest, sandbox: Vec::new() },
+            );
+            let said = made(events).warnings.iter().filter(|text| text.contains("selftest")).count();
+            assert_eq!(said, expected);
+        };
+        check(None, 1);
+        let passed = model::Selftest {
+            zoo: model::Digest::of("zoo"),
+            rows: 20,
+            whole: false,
+            machine: sample::map().fingerprint,
+            version: "0.1.0".into(),
+        };
+        check(Some(passed), 0);
     }
 
     #[test]

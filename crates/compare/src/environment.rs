@@ -109,7 +109,7 @@ impl Snapshot {
             if load > 0.5 * cores as f64 && load > 0.5 {
                 found.push(Warning::new(
                     format!("other work is running (load {load:.1} on {cores} cores)"),
-                    "stop it, or pin both arms to an idle core with --pin",
+                    "stop it, or pin commands to an idle core with --pin",
                 ));
             }
         }
@@ -154,7 +154,7 @@ impl Snapshot {
         (cores >= BUSY_OTHERS).then(|| {
             Warning::new(
                 format!("other processes used {cores:.1} of {processors} cores while it ran"),
-                "stop them (`top` names them), or pin both arms to an idle core with --pin",
+                "stop them (`top` names them), or pin commands to an idle core with --pin",
             )
         })
     }

@@ -2,6 +2,8 @@
 //!
 //! Must not load an artefact, and must not build the same text twice.
 
+use crate::cgroup::Member;
+use crate::folder::{Folder, For};
 use crate::memory;
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use crate::vet;
@@ -29,43 +31,6 @@ pub const BASE_FLAGS: [&str; 11] = [
     "-Wl,-z,relro,-z,now",
     "-w",
 ];
-/// Flags that a candidate may add, exactly or by `prefix*`.
-const ALLOWED_FLAGS: [&str; 34] = [
-    "-O1",
-    "-O2",
-    "-O3",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fassociative-math",
-    "-fno-signed-zeros",
-    "-freciprocal-math",
-    "-ffinite-math-only",
-    "-ffp-contract=fast",
-    "-ffp-contract=off",
-    "-funroll-loops",
-    "-funroll-all-loops",
-    "-fopenmp-simd",
-    "-mprefer-vector-width=*",
-    "-fno-tree-vectorize",
-    "-ftree-vectorize",
-    "-ftree-slp-vectorize",
-    "-fno-tree-slp-vectorize",
-    "-fpeel-loops",
-    "-fvect-cost-model=*",
-    "-fsimd-cost-model=*",
-    "-fno-semantic-interposition",
-    "-fomit-frame-pointer",
-    "-falign-loops=*",
-    "-falign-functions=*",
-    "-fprefetch-loop-arrays",
-    "-fno-prefetch-loop-arrays",
-    "-fipa-pta",
-    "-fgcse-las",
-    "-fgcse-sm",
-    "-fsplit-loops",
-    "-ftree-loop-distribution",
-    "-fno-ivopts",
-];
 /// Wall-clock limit of one compilation.
 const LIMIT: Duration = Duration::from_secs(30);
 /// What is kept of a compiler's words.
@@ -84,8 +49,9 @@ pub struct Artefact {
 /// The builder's end in the judge.
 pub struct Builder {
     confinement: Confinement,
-    compiler: PathBuf,
-    folder: tempfile::TempDir,
+    /// The C compiler.
+    pub compiler: PathBuf,
+    folder: Folder,
     cache: HashMap<Digest, Result<Rc<Artefact>, Verdict>>,
 }
 
@@ -110,7 +76,7 @@ impl Builder {
         let compiler = found.ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, "no C compiler: install gcc or clang (looked for cc, gcc, clang)")
         })?;
-        let folder = tempfile::Builder::new().prefix("rooflab-build-").tempdir()?;
+        let folder = Folder::new(For::Builds)?;
         Ok(Self { confinement, compiler, folder, cache: HashMap::new() })
     }
 
@@ -171,19 +137,12 @@ impl Builder {
     }
 
     fn compile(&self, unit: &str, flags: &[String]) -> Result<Result<Built, Verdict>, SandboxError> {
-        let job = tempfile::Builder::new().prefix("unit-").tempdir_in(self.folder.path())?;
-        for folder in [self.folder.path(), job.path()] {
-            // The builder is another user where the judge is root.
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o711))?;
-        }
-        fs::set_permissions(job.path(), fs::Permissions::from_mode(0o777))?;
-        let unit_path = job.path().join("unit.c");
-        fs::write(&unit_path, unit)?;
-        fs::set_permissions(&unit_path, fs::Permissions::from_mode(0o644))?;
-        let (mut log, status) = self.run_compiler(job.path(), flags)?;
-        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == protocol::EXIT_SANDBOX {
-            return Err(SandboxError::Step(log.trim().trim_start_matches("rooflab: sandbox: ").to_owned()));
-        }
+        let job = self.job()?;
+        job.write("unit.c", unit)?;
+        let mut arguments: Vec<String> = BASE_FLAGS.iter().map(ToString::to_string).collect();
+        arguments.extend_from_slice(flags);
+        arguments.extend(["unit.c", "-o", "unit.so", "-lm"].map(str::to_owned));
+        let (mut log, status) = self.run(&job, self.confinement.word(), (&self.compiler, &arguments))?;
         let library = job.path().join("unit.so");
         if status != 0 || !library.exists() {
             if libc::WIFSIGNALED(status) {
@@ -196,20 +155,50 @@ impl Builder {
         Ok(Ok(Built { bytes, log }))
     }
 
-    fn run_compiler(&self, folder: &Path, flags: &[String]) -> Result<(String, i32), SandboxError> {
+    /// A folder for one job, which the builder's user may write in.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub fn job(&self) -> io::Result<Job> {
+        let job = tempfile::Builder::new().prefix("unit-").tempdir_in(self.folder.path())?;
+        // The builder is another user where the judge is root.
+        fs::set_permissions(self.folder.path(), fs::Permissions::from_mode(0o711))?;
+        fs::set_permissions(job.path(), fs::Permissions::from_mode(0o777))?;
+        Ok(Job(job))
+    }
+
+    /// Runs a program in the builder's sandbox, with room for a sanitizer's shadow memory. What it said, and its wait
+    /// status.
+    ///
+    /// # Errors
+    /// When the sandbox can't be set up.
+    pub fn tool(&self, job: &Job, program: &Path, arguments: &[String]) -> Result<(String, i32), SandboxError> {
+        let word = match self.confinement {
+            Confinement::Confined => protocol::CONFINED_WIDE,
+            Confinement::Unconfined => protocol::UNCONFINED,
+        };
+        self.run(job, word, (program, arguments))
+    }
+
+    fn run(&self, job: &Job, word: &str, (program, rest): (&Path, &[String])) -> Result<(String, i32), SandboxError> {
+        let folder = job.path();
         let mut arguments = vec![
             protocol::BUILDER_ROLE.to_owned(),
-            self.confinement.word().to_owned(),
+            word.to_owned(),
             folder.display().to_string(),
-            self.compiler.display().to_string(),
+            program.display().to_string(),
         ];
-        arguments.extend(BASE_FLAGS.iter().map(ToString::to_string));
-        arguments.extend_from_slice(flags);
-        arguments.extend(["unit.c", "-o", "unit.so", "-lm"].map(str::to_owned));
+        arguments.extend_from_slice(rest);
         let (mut reader, writer) = io::pipe()?;
         let descriptors = [(writer.as_raw_fd(), 1), (writer.as_raw_fd(), 2)];
-        let start =
-            Start { confinement: self.confinement, arguments: &arguments, descriptors: &descriptors, core: None };
+        let start = Start {
+            confinement: self.confinement,
+            arguments: &arguments,
+            descriptors: &descriptors,
+            core: None,
+            member: Member::Builder,
+            writable: Some(folder),
+        };
         let mut child = Child::start(&start)?;
         drop(writer);
         // The kernel kills the builder's whole namespace when it ends, so that the pipe closes for sure.
@@ -219,7 +208,31 @@ impl Builder {
         let _ = io::copy(&mut reader, &mut io::sink());
         let status = child.wait(LIMIT).unwrap_or(libc::SIGKILL);
         drop(alarm);
-        Ok((String::from_utf8_lossy(&log).into_owned(), status))
+        let log = String::from_utf8_lossy(&log).into_owned();
+        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == protocol::EXIT_SANDBOX {
+            return Err(SandboxError::Step(log.trim().trim_start_matches("rooflab: sandbox: ").to_owned()));
+        }
+        Ok((log, status))
+    }
+}
+
+/// The folder of one job, removed when dropped.
+pub struct Job(tempfile::TempDir);
+
+impl Job {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file that the builder can read.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        let path = self.path().join(name);
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644))
     }
 }
 
@@ -273,37 +286,11 @@ fn open_plain(path: &Path) -> io::Result<File> {
 }
 
 fn vet_flags(flags: &[String]) -> Result<(), Verdict> {
-    let allowed = |flag: &str| {
-        ALLOWED_FLAGS.iter().any(|rule| match rule.strip_suffix('*') {
-            Some(prefix) => flag
-                .strip_prefix(prefix)
-                .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')),
-            None => flag == *rule,
-        })
-    };
-    match flags.iter().find(|flag| !allowed(flag)) {
+    match flags.iter().find(|flag| !model::is_allowed_flag(flag)) {
         Some(flag) => Err(Verdict::Refused {
             rule: Rule::ForbiddenBuild,
             detail: format!("the flag `{flag}` is not on the allow-list"),
         }),
         None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flags() {
-        let check = |flag: &str, allowed: bool| assert_eq!(vet_flags(&[flag.to_owned()]).is_ok(), allowed, "{flag}");
-        for flag in ["-funroll-loops", "-mprefer-vector-width=512", "-falign-loops=32"] {
-            check(flag, true);
-        }
-        for flag in
-            ["-fplugin=x.so", "-Ofast", "-o", "/etc/passwd", "-falign-loops=", "-mprefer-vector-width=1 -x", "@f"]
-        {
-            check(flag, false);
-        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::judge::{EnvError, Judge};
 use crate::runner::{Code, Runner, StartFailure};
 use crate::sandbox::SandboxError;
-use crate::side::{Placement, Side};
+use crate::side::{Placement, Purpose, Side};
 use model::Verdict;
 use protocol::OP_CALL;
 use std::time::Duration;
@@ -14,18 +14,24 @@ impl Judge {
     /// # Errors
     /// When the sandbox or the probe fails.
     pub fn time_once(&self, probe: &Side) -> Result<Duration, EnvError> {
+        Ok(self.times(probe, 1)?[0])
+    }
+
+    /// Times of `n` calls of a probe of our own in one runner, after one to warm it.
+    ///
+    /// # Errors
+    /// When the sandbox or the probe fails.
+    pub fn times(&self, probe: &Side, n: usize) -> Result<Vec<Duration>, EnvError> {
         let failed = |verdict: Verdict| EnvError::Job(format!("our own probe failed: {verdict}"));
-        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(), self.cores.runner);
+        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(Purpose::Call), self.cores.runner);
         let mut runner = start.map_err(|failure| match failure {
             StartFailure::Sandbox(error) => error.into(),
             StartFailure::Candidate(verdict) => failed(verdict),
         })?;
         let order = probe.order(OP_CALL, 1, Placement::Pool);
-        let mut time = Duration::ZERO;
-        for _ in 0..2 {
-            time = runner.batch(&order, Duration::from_secs(60)).map_err(|ending| failed(ending.verdict()))?;
-        }
-        Ok(time)
+        let mut call = || runner.batch(&order, Duration::from_secs(60)).map_err(|ending| failed(ending.verdict()));
+        call()?;
+        (0..n).map(|_| call()).collect()
     }
 
     /// Loop turns that take `share` of one call of the kernel `name` on the first workload.

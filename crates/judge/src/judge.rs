@@ -6,14 +6,14 @@
 use crate::arm;
 use crate::builder::Builder;
 use crate::measure::Task;
-use crate::message::Opened;
+use crate::message::{Opened, Ready};
 use crate::outcome::{combined, survives};
 use crate::pairing::{Cores, Spent};
 use crate::runner::Code;
 use crate::sandbox::{Confinement, SandboxError};
 use crate::side::{Checked, Side};
 use model::{Digest, Fidelity, Job, Judgement, Map, Overhead, Slice, Trust, Verdict, Workload};
-use problems::{Oracle, Problem, Tolerance};
+use problems::{Family, Oracle, Problem, Tolerance};
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 use std::collections::HashMap;
@@ -67,7 +67,7 @@ pub struct Judge {
     pub coins: ChaCha12Rng,
     /// The machine's map.
     pub map: Option<Map>,
-    known: HashMap<String, Rc<Known>>,
+    known: HashMap<(String, Family), Rc<Known>>,
     /// Noise by workload.
     pub sigmas: HashMap<String, f64>,
     /// Gates passed, by arm and workload.
@@ -77,7 +77,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Loads a problem: builds its oracle, derives its tolerances, refuses it when a trivial answer would pass.
+    /// Loads a problem and builds its oracle.
     ///
     /// # Errors
     /// What is missing, and what to do about it.
@@ -108,15 +108,25 @@ impl Judge {
         })
     }
 
-    /// What the app wants to know after loading.
+    /// Takes over what another judge has derived, when it judged the very same problem.
+    pub fn inherit(&mut self, other: &Self) {
+        if other.problem.digest == self.problem.digest {
+            self.known.clone_from(&other.known);
+        }
+    }
+
+    /// Makes ready, and says what the app wants to know after loading.
     ///
     /// # Errors
-    /// When a trivial answer passes the tolerance.
-    pub fn opened(&mut self) -> Result<Opened, EnvError> {
+    /// When a trivial answer passes the tolerance of a workload that is made ready.
+    pub fn opened(&mut self, ready: Ready) -> Result<Opened, EnvError> {
         let workloads = self.problem.workloads.clone();
-        let mut tolerances = Vec::new();
-        for workload in &workloads {
-            tolerances.push(self.known(workload)?.tolerance.element);
+        let count = match ready {
+            Ready::Shortest => 1,
+            Ready::Declared => workloads.len(),
+        };
+        for workload in &workloads[..count.min(workloads.len())] {
+            self.known(workload)?;
         }
         let mut warnings = Vec::new();
         if self.cores.runner.is_none() {
@@ -133,7 +143,6 @@ impl Judge {
             digest: self.problem.digest,
             workloads,
             sandbox: self.confinement.layers(),
-            tolerances,
             warnings,
         })
     }
@@ -151,17 +160,30 @@ impl Judge {
     /// # Errors
     /// When the problem is refused.
     pub fn known(&mut self, workload: &Workload) -> Result<Rc<Known>, EnvError> {
-        if let Some(known) = self.known.get(&workload.name) {
+        self.known_as(workload, Family::Declared)
+    }
+
+    /// The same on a family of inputs.
+    ///
+    /// # Errors
+    /// As [`Self::known`].
+    pub fn known_as(&mut self, workload: &Workload, family: Family) -> Result<Rc<Known>, EnvError> {
+        let key = (workload.name.clone(), family);
+        if let Some(known) = self.known.get(&key) {
             return Ok(Rc::clone(known));
         }
         let seed = self.coins.random();
         let begin = Instant::now();
-        let tolerance =
-            Tolerance::derive(&self.problem, &self.oracle, workload, seed).map_err(|e| EnvError::Problem(render(e)))?;
+        let (problem, oracle) = (&self.problem, &self.oracle);
+        let tolerance = match family {
+            Family::Declared => Tolerance::derive(problem, oracle, workload, seed),
+            _ => Tolerance::derive_as(problem, oracle, (workload, family), seed),
+        };
+        let tolerance = tolerance.map_err(|e| EnvError::Problem(render(e)))?;
         // Tolerance and trivial answers together draw the inputs and run 64 rows in both precisions.
         let row_cost = begin.elapsed() / 128;
         let known = Rc::new(Known { workload: workload.clone(), tolerance, row_cost });
-        self.known.insert(workload.name.clone(), Rc::clone(&known));
+        self.known.insert(key, Rc::clone(&known));
         Ok(known)
     }
 
@@ -176,6 +198,15 @@ impl Judge {
     /// # Errors
     /// The environment's failures; the candidate's are in the judgement.
     pub fn judge(&mut self, job: &Job) -> Result<Judgement, EnvError> {
+        self.timed(job, Self::judge_into)
+    }
+
+    /// A judgement of `job` that `work` fills in and gives the verdict of.
+    pub fn timed(
+        &mut self,
+        job: &Job,
+        work: impl FnOnce(&mut Self, &Job, &mut Judgement, &mut Spent) -> Result<Verdict, EnvError>,
+    ) -> Result<Judgement, EnvError> {
         let begin = Instant::now();
         let mut judgement = Judgement {
             candidate: arm::digest(&job.candidate),
@@ -189,7 +220,7 @@ impl Judge {
             overhead: Overhead::default(),
         };
         let mut spent = Spent::default();
-        judgement.verdict = self.judge_into(job, &mut judgement, &mut spent)?;
+        judgement.verdict = work(self, job, &mut judgement, &mut spent)?;
         judgement.overhead.runners = spent.runners.into();
         judgement.overhead.draw = spent.draw.into();
         judgement.overhead.calls = spent.calls.into();
@@ -233,7 +264,10 @@ impl Judge {
                 return Ok(verdict);
             }
         }
-        Ok(combined(&judgement.shapes))
+        match combined(&judgement.shapes) {
+            Verdict::Better => self.better_on_families(job, judgement, spent),
+            verdict => Ok(verdict),
+        }
     }
 
     /// The workloads of a slice.

@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod message;
+pub mod twin;
 
 #[cfg(target_os = "linux")]
 mod arm;
@@ -12,7 +13,12 @@ mod builder;
 #[cfg(target_os = "linux")]
 mod calibrate;
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
 mod export;
+#[cfg(target_os = "linux")]
+mod families;
+mod folder;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
@@ -26,15 +32,19 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
 #[cfg(target_os = "linux")]
+mod quarantine;
+#[cfg(target_os = "linux")]
+mod root;
+#[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
+mod sanitize;
+#[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
 mod side;
-#[cfg(target_os = "linux")]
-mod twin;
 #[cfg(target_os = "linux")]
 mod vet;
 

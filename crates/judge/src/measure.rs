@@ -35,11 +35,15 @@ pub struct Task<'a> {
 }
 
 /// Two sides on one workload, ready to be timed.
-struct Meeting<'a> {
-    task: &'a Task<'a>,
-    known: &'a Known,
-    sides: &'a [Side; 2],
-    is_ceiling: [bool; 2],
+pub struct Meeting<'a> {
+    /// What is asked.
+    pub task: &'a Task<'a>,
+    /// What is known of the workload.
+    pub known: &'a Known,
+    /// A and B.
+    pub sides: &'a [Side; 2],
+    /// Which of them is a probe of ours.
+    pub is_ceiling: [bool; 2],
 }
 
 impl Judge {
@@ -49,19 +53,7 @@ impl Judge {
     /// The environment's failures.
     pub fn shape(&mut self, task: &Task<'_>, codes: [&Code; 2], spent: &mut Spent) -> Result<ShapeJudgement, EnvError> {
         let known = self.known(task.workload)?;
-        let mut shape = ShapeJudgement {
-            workload: task.workload.clone(),
-            verdict: Verdict::Undecided,
-            ln: None,
-            e: None,
-            p: None,
-            units: Vec::new(),
-            pairs: 0,
-            candidate: None,
-            against: None,
-            checks: 0,
-            worst_error: 0.0,
-        };
+        let mut shape = unmeasured(task.workload);
         let mut sides = self.sides(task, codes)?;
         let is_ceiling = [&task.job.against, &task.job.candidate].map(|arm| matches!(arm, Arm::Ceiling(_)));
         let gates = self.gates(&Meeting { task, known: &known, sides: &sides, is_ceiling }, spent);
@@ -95,12 +87,12 @@ impl Judge {
                 .ok_or_else(|| EnvError::Job("the problem has no work of the kind that this probe does".to_owned()))?;
             normalise(&mut shape, ratio);
         }
-        self.quarantine(&mut shape, &task.job.candidate);
+        self.doubt(&mut shape, &Meeting { task, known: &known, sides: &sides, is_ceiling }, spent)?;
         Ok(shape)
     }
 
     /// Memory for both codes, the cached one where the workload was seen before.
-    fn sides(&mut self, task: &Task<'_>, codes: [&Code; 2]) -> Result<[Side; 2], EnvError> {
+    pub fn sides(&mut self, task: &Task<'_>, codes: [&Code; 2]) -> Result<[Side; 2], EnvError> {
         let name = &task.workload.name;
         if !self.stage.contains_key(name) {
             // Held-out and edge shapes come once; the declared ones stay.
@@ -118,7 +110,8 @@ impl Judge {
         Ok(sides)
     }
 
-    fn pairing<'a>(&'a self, meeting: &Meeting<'a>, sides: [&'a Side; 2], limit: Duration) -> Pairing<'a> {
+    /// The means to time two sides.
+    pub fn pairing<'a>(&'a self, meeting: &Meeting<'a>, sides: [&'a Side; 2], limit: Duration) -> Pairing<'a> {
         Pairing {
             problem: &self.problem,
             checker: Checker {
@@ -226,23 +219,30 @@ impl Judge {
         self.sigmas.insert(meeting.known.workload.name.clone(), sigma);
         Ok(sigma)
     }
+}
 
-    /// Faster than the fastest unit that could meet the tolerance: not ranked.
-    fn quarantine(&self, shape: &mut ShapeJudgement, candidate: &Arm) {
-        let (Some(map), Some(time), Arm::Source(_)) = (&self.map, shape.candidate, candidate) else { return };
-        let work = self.problem.work(&shape.workload);
-        if let Ok(limit) = score::quarantine_limit(&work, map)
-            && time < limit
-        {
-            shape.verdict = Verdict::Quarantined {
-                why: format!("{time} a call, where this machine's fastest unit needs at least {limit}"),
-            };
-        }
+/// A workload's judgement before anything is known.
+pub fn unmeasured(workload: &Workload) -> ShapeJudgement {
+    ShapeJudgement {
+        workload: workload.clone(),
+        verdict: Verdict::Undecided,
+        ln: None,
+        e: None,
+        p: None,
+        units: Vec::new(),
+        pairs: 0,
+        candidate: None,
+        against: None,
+        checks: 0,
+        worst_error: 0.0,
     }
 }
 
-/// A broken measurement's verdict, or the environment's error.
-fn given(broken: Broken) -> Result<Verdict, EnvError> {
+/// A broken measurement's verdict.
+///
+/// # Errors
+/// The environment's, or what is compared with does not work.
+pub fn given(broken: Broken) -> Result<Verdict, EnvError> {
     match broken {
         Broken::Environment(error) => Err(error.into()),
         Broken::Candidate(verdict) => Ok(verdict),

@@ -21,6 +21,9 @@ pub enum Request {
         seed: Option<u64>,
         /// The machine's map, for floors and ceiling checks; without one neither is done.
         map: Option<Box<Map>>,
+        /// Which tolerances to derive now; the others are derived when they are needed.
+        #[serde(default)]
+        ready: Ready,
     },
     /// Judge one candidate. Answer: `Judged`.
     Judge {
@@ -49,11 +52,23 @@ pub enum Request {
     },
 }
 
+/// How much of a problem is made ready before the first job. Every tolerance that is derived is held against trivial
+/// answers, so that a problem that lets one pass is refused by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ready {
+    /// The shortest workload: for one judgement, which may need no other.
+    #[default]
+    Shortest,
+    /// Every declared workload: for a campaign. 0.4 s for the shipped problems.
+    Declared,
+}
+
 /// What the judge answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "response")]
 pub enum Response {
-    /// The problem is loaded, its oracle built, its tolerance derived.
+    /// The problem is loaded and its oracle built.
     Opened {
         /// What it holds.
         opened: Box<Opened>,
@@ -96,8 +111,6 @@ pub struct Opened {
     pub workloads: Vec<Workload>,
     /// Layers of the sandbox that are in force, by name.
     pub sandbox: Vec<String>,
-    /// Relative tolerance, workload by workload, as derived from the oracle's own error.
-    pub tolerances: Vec<f64>,
     /// Warnings for people: one core, other load, and what to do.
     pub warnings: Vec<String>,
 }

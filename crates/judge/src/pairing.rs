@@ -5,9 +5,9 @@
 
 use crate::runner::{Ending, Runner, StartFailure};
 use crate::sandbox::Confinement;
-use crate::side::{Batch, Checked, Checker, Placement, Rows, Side};
-use model::{Seconds, Verdict};
-use problems::Problem;
+use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
+use model::{Rule, Seconds, Verdict};
+use problems::{Problem, Repeat, Role};
 use protocol::OP_PREPARE;
 use rand::{Rng, RngExt};
 use std::time::{Duration, Instant};
@@ -24,6 +24,11 @@ const PAIR_TIME: Duration = Duration::from_millis(130);
 const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 /// Rows of the gate's first call, whose second call is checked whole.
 const GATE_ROWS: usize = 32;
+/// A call that takes longer is not repeated in the gate: longer ones are of shapes that few candidates come to.
+const REPEATED: Duration = Duration::from_millis(100);
+/// Weights that outgrow a first-level cache are worth reading once for several calls: a candidate that looks ahead in
+/// its batch would do so. With such weights a batch is one call, however short.
+const REUSED: usize = 48 << 10;
 /// Share of a batch's time that sampled oracle rows may take.
 const CHECK_SHARE: f64 = 0.2;
 
@@ -157,10 +162,17 @@ impl Pairing<'_> {
     /// Whose fault it is.
     pub fn run(&self, coins: &mut impl Rng, spent: &mut Spent) -> Result<ProcessPair, Broken> {
         let begin = Instant::now();
+        self.wipe(coins);
         let mut first = self.start(Of::Against)?;
         let mut second = self.start(Of::Candidate)?;
+        let preparers = [self.preparer(Of::Against)?, self.preparer(Of::Candidate)?];
         Spent::add(&mut spent.runners, begin);
         self.sides[0].draw_weights(self.problem, Placement::Pool, coins);
+        for (of, preparer) in [Of::Against, Of::Candidate].into_iter().zip(preparers) {
+            if let Some(mut preparer) = preparer {
+                self.prepare(of, &mut preparer, Placement::Pool)?;
+            }
+        }
         let runners = [&mut first, &mut second];
         let mut checked = Checked::default();
         let mut calls = [1, 1];
@@ -168,7 +180,6 @@ impl Pairing<'_> {
         let mut cost = Duration::ZERO;
         for of in [Of::Against, Of::Candidate] {
             let side = of as usize;
-            self.prepare(of, runners[side])?;
             let begin = Instant::now();
             let time = self.batch(of, runners[side], (1, Rows::Random(1)), (coins, &mut checked, spent))?;
             // Growing from one call: a call's first run in a process is slow, and one step of growth absorbs it.
@@ -207,29 +218,37 @@ impl Pairing<'_> {
         Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked })
     }
 
+    fn wipe(&self, coins: &mut impl Rng) {
+        for (side, is_checked) in self.sides.into_iter().zip(self.is_checked) {
+            // A ceiling's probe keeps its data from process to process, and is our own.
+            if is_checked {
+                side.wipe(coins);
+            }
+        }
+    }
+
     /// Starts a runner for one side.
     ///
     /// # Errors
     /// Whose fault it is.
     pub fn start(&self, of: Of) -> Result<Runner, Broken> {
+        self.runner(of, Purpose::Call)
+    }
+
+    /// A runner that can pack a side's weights, where there is something to pack. Like every other it is loaded and
+    /// stopped before the weights are drawn.
+    fn preparer(&self, of: Of) -> Result<Option<Runner>, Broken> {
+        if self.sides[of as usize].prepares() { self.runner(of, Purpose::Prepare).map(Some) } else { Ok(None) }
+    }
+
+    fn runner(&self, of: Of, purpose: Purpose) -> Result<Runner, Broken> {
         let side = self.sides[of as usize];
-        Runner::start(self.confinement, &side.code, &side.arguments(), self.cores.runner)
+        Runner::start(self.confinement, &side.code, &side.arguments(purpose), self.cores.runner)
             .map_err(|failure| of.started(failure))
     }
 
-    /// Lets a side pack its weights, where the problem has any.
-    ///
-    /// # Errors
-    /// Whose fault it is.
-    pub fn prepare(&self, of: Of, runner: &mut Runner) -> Result<(), Broken> {
-        self.prepare_at(of, runner, Placement::Pool)
-    }
-
-    fn prepare_at(&self, of: Of, runner: &mut Runner, placement: Placement) -> Result<(), Broken> {
+    fn prepare(&self, of: Of, runner: &mut Runner, placement: Placement) -> Result<(), Broken> {
         let side = self.sides[of as usize];
-        if side.slots.iter().all(|slot| slot.role != problems::Role::Packed) {
-            return Ok(());
-        }
         let order = side.order(OP_PREPARE, 1, placement);
         runner.batch(&order, self.limit).map(|_| ()).map_err(|ending| of.ended(&ending))
     }
@@ -245,7 +264,7 @@ impl Pairing<'_> {
         let begin = Instant::now();
         let batch = Batch::fill(side, self.problem, calls, Placement::Pool, coins);
         Spent::add(&mut spent.draw, begin);
-        let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+        let time = self.watched(of, runner, &batch, coins)?;
         spent.calls += time;
         if self.is_checked[of as usize] {
             let begin = Instant::now();
@@ -257,6 +276,18 @@ impl Pairing<'_> {
         Ok(time)
     }
 
+    /// Runs a batch, and looks at its outputs in the instant of done.
+    fn watched(&self, of: Of, runner: &mut Runner, batch: &Batch, coins: &mut impl Rng) -> Result<Duration, Broken> {
+        let side = self.sides[of as usize];
+        let mut watch = Watch::new(side, batch, coins);
+        let look = || watch.look();
+        let time = runner.batch_watched(&batch.order(side), self.limit, look).map_err(|ending| of.ended(&ending))?;
+        if self.is_checked[of as usize] {
+            watch.verdict().map_err(|verdict| of.broken(verdict))?;
+        }
+        Ok(time)
+    }
+
     /// Every row of one call in the tight layout, on a fresh runner: the gate. The same call as a timed one.
     ///
     /// # Errors
@@ -264,31 +295,65 @@ impl Pairing<'_> {
     pub fn gate(&self, of: Of, coins: &mut impl Rng, spent: &mut Spent) -> Result<(Checked, Duration), Broken> {
         let side = self.sides[of as usize];
         let begin = Instant::now();
+        let word = side.wipe(coins);
         let mut runner = self.start(of)?;
+        let mut preparer = self.preparer(of)?;
         Spent::add(&mut spent.runners, begin);
         let mut checked = Checked::default();
         let mut longest = Duration::ZERO;
         for placement in [Placement::Pool, Placement::Back] {
             side.draw_weights(self.problem, placement, coins);
-            self.prepare_at(of, &mut runner, placement)?;
+            if let Some(preparer) = &mut preparer {
+                self.prepare(of, preparer, placement)?;
+            }
             let begin = Instant::now();
             let batch = Batch::fill(side, self.problem, 1, placement, coins);
             Spent::add(&mut spent.draw, begin);
-            let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+            let time = self.watched(of, &mut runner, &batch, coins)?;
             spent.calls += time;
             longest = longest.max(time);
             let begin = Instant::now();
             // All rows once; the other placement differs by its addresses alone.
             let rows = if placement == Placement::Back { Rows::All } else { Rows::Random(GATE_ROWS) };
             let more = side.check(&self.checker, &batch, rows, coins).map_err(|verdict| of.broken(verdict))?;
+            if placement == Placement::Pool {
+                side.check_behind(word).map_err(|verdict| of.broken(verdict))?;
+            }
             Spent::add(&mut spent.check, begin);
             checked.rows += more.rows;
             checked.worst = checked.worst.max(more.worst);
+            if placement == Placement::Back && time < REPEATED && self.problem.numerics.repeat == Repeat::BitEqual {
+                self.repeat(of, &mut runner, &batch, (coins, spent))?;
+            }
         }
         Ok((checked, longest))
     }
 
+    /// The call that was just checked, on the very same inputs: the same bits have to come out.
+    fn repeat(
+        &self,
+        of: Of,
+        runner: &mut Runner,
+        batch: &Batch,
+        (coins, spent): (&mut impl Rng, &mut Spent),
+    ) -> Result<(), Broken> {
+        let side = self.sides[of as usize];
+        let before = side.outputs(batch.placement);
+        let again = batch.again(side, coins);
+        spent.calls += runner.batch(&again.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+        let mut pairs = before.iter().flatten().zip(side.outputs(batch.placement).into_iter().flatten());
+        let Some(byte) = pairs.position(|(before, after)| *before != after) else { return Ok(()) };
+        Err(of.broken(Verdict::Refused {
+            rule: Rule::Inconsistent,
+            detail: format!("element {} of the output differs between two calls on the same inputs", byte / 4),
+        }))
+    }
+
     fn calls(&self, side: usize, call: Duration) -> usize {
+        let weights = self.sides[side].slots.iter().filter(|slot| matches!(slot.role, Role::Weight | Role::Packed));
+        if weights.map(|slot| slot.bytes).sum::<usize>() > REUSED {
+            return 1;
+        }
         let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
         let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
         (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)

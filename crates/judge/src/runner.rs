@@ -3,6 +3,7 @@
 //! Nothing that the runner writes is believed but "this sequence number is done"; the clock is the judge's own.
 
 use crate::builder::Artefact;
+use crate::cgroup::Member;
 use crate::memory::Memory;
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use model::{Rule, Stage, Verdict};
@@ -144,7 +145,8 @@ impl Runner {
             words.push(format!("{}:{}", if argument.writable { "w" } else { "r" }, argument.memory.len()));
             descriptors.push((argument.memory.descriptor(), protocol::FD_ARGUMENTS + i as i32));
         }
-        let start = Start { confinement, arguments: &words, descriptors: &descriptors, core };
+        let member = Member::Runner;
+        let start = Start { confinement, arguments: &words, descriptors: &descriptors, core, member, writable: None };
         let child = Child::start(&start)?;
         let mut runner =
             Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };
@@ -170,7 +172,12 @@ impl Runner {
             _ => {}
         }
         if !self.child.stop() {
-            return Err(StartFailure::Candidate(self.ending().verdict()));
+            // Nothing of a candidate's runs before the runner is ready: this exit code is our own.
+            let ending = self.ending();
+            if ending == Ending::Exited(protocol::EXIT_SANDBOX) {
+                return Err(SandboxError::Step("a root of its own, or its cgroup".to_owned()).into());
+            }
+            return Err(StartFailure::Candidate(ending.verdict()));
         }
         if confinement == Confinement::Confined {
             check_seal(self.child.pid()).map_err(StartFailure::Candidate)?;
@@ -200,6 +207,20 @@ impl Runner {
     /// # Errors
     /// How the runner ended instead.
     pub fn batch(&mut self, order: &Order, limit: Duration) -> Result<Duration, Ending> {
+        self.batch_watched(order, limit, || ())
+    }
+
+    /// The same, and calls `at_done` when the clock has been read and the runner is not stopped yet: stopping it takes
+    /// several microseconds, in which a candidate that reported too early could still finish its work.
+    ///
+    /// # Errors
+    /// How the runner ended instead.
+    pub fn batch_watched(
+        &mut self,
+        order: &Order,
+        limit: Duration,
+        at_done: impl FnOnce(),
+    ) -> Result<Duration, Ending> {
         self.sequence += 1;
         let sequence = self.sequence;
         // SAFETY: the runner is stopped; the page lives as long as `self`.
@@ -229,6 +250,7 @@ impl Runner {
             }
         }
         let time = begin.elapsed();
+        at_done();
         if self.child.stop() { Ok(time) } else { Err(self.ending()) }
     }
 
@@ -256,7 +278,7 @@ impl Runner {
                 continue;
             }
             if (*base..end).contains(&address) && !argument.writable {
-                return (format!("it wrote to argument {i}, which is an input"), Some(Rule::WroteInput));
+                return (format!("it wrote to argument {i}, which it may only read"), Some(Rule::WroteInput));
             }
             let side = if address < *base { "before" } else { "after" };
             return (format!("it touched memory {side} argument {i}"), Some(Rule::OutOfBounds));

@@ -3,13 +3,18 @@
 //! The child is the judge's direct child, so that a stop can be confirmed with `waitpid`. Must not fall back: where
 //! a namespace is refused, that is an error that names it, unless the user asked for `--unconfined`.
 
-use std::ffi::CString;
+use crate::cgroup::{self, Member};
+use crate::root::Root;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::RawFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Descriptors move out of the way before they are put in place.
 const PARKING: i32 = 200;
+/// Descriptors that are parked at most.
+const PARKED: i32 = 64;
 
 /// Whether roles are confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +36,19 @@ impl Confinement {
 
     /// Layers in force, for the record.
     pub fn layers(self) -> Vec<String> {
-        let layers: &[&str] = match self {
-            Self::Confined => &[
-                "pid, mount, network, ipc and uts namespaces",
-                "landlock",
-                "seccomp (exit_group alone after load)",
-                "rlimits",
-                "no_new_privs",
-                "parent-death signal",
-            ],
-            Self::Unconfined => &[],
-        };
-        layers.iter().map(ToString::to_string).collect()
+        if self == Self::Unconfined {
+            return Vec::new();
+        }
+        let layers = [
+            "pid, mount, network, ipc and uts namespaces",
+            "a read-only root",
+            "landlock",
+            "seccomp (exit_group alone after load)",
+            "rlimits",
+            "no_new_privs",
+            "parent-death signal",
+        ];
+        layers.iter().map(ToString::to_string).chain([cgroup::words()]).collect()
     }
 }
 
@@ -78,6 +84,30 @@ pub struct Start<'a> {
     pub descriptors: &'a [(RawFd, i32)],
     /// The core that it is pinned to.
     pub core: Option<usize>,
+    /// The group that it joins.
+    pub member: Member,
+    /// The one folder that it may write in.
+    pub writable: Option<&'a Path>,
+}
+
+/// What a child needs between clone and exec, laid out before the clone: formatting and allocating are not for the child.
+struct Layout {
+    identity: Identity,
+    root: Option<Root>,
+    doors: Vec<RawFd>,
+}
+
+impl Layout {
+    fn of(start: &Start<'_>) -> io::Result<Self> {
+        let identity = Identity::of_this_process();
+        Ok(match start.confinement {
+            Confinement::Confined => {
+                cgroup::set_up();
+                Self { identity, root: Some(Root::plan(start.writable)?), doors: cgroup::doors(start.member) }
+            }
+            Confinement::Unconfined => Self { identity, root: None, doors: Vec::new() },
+        })
+    }
 }
 
 impl Child {
@@ -86,16 +116,15 @@ impl Child {
     /// # Errors
     /// When the namespaces are refused.
     pub fn start(start: &Start<'_>) -> Result<Self, SandboxError> {
-        let exe = CString::new("/proc/self/exe").map_err(io::Error::from)?;
         let mut words = vec![CString::new("rooflab").map_err(io::Error::from)?];
         for argument in start.arguments {
             words.push(CString::new(argument.as_str()).map_err(io::Error::from)?);
         }
         let mut argv: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
         argv.push(std::ptr::null());
-        let identity = Identity::of_this_process();
+        let layout = Layout::of(start)?;
         let flags = match start.confinement {
-            Confinement::Confined => identity.namespaces(),
+            Confinement::Confined => layout.identity.namespaces(),
             Confinement::Unconfined => 0,
         };
         // SAFETY: the judge has one thread, and the child makes plain system calls until it execs.
@@ -103,7 +132,7 @@ impl Child {
         match pid {
             -1 => Err(SandboxError::Namespaces(io::Error::last_os_error())),
             // SAFETY: in the child.
-            0 => unsafe { become_role(start, &identity, &exe, &argv) },
+            0 => unsafe { become_role(start, &layout, &argv) },
             pid => Ok(Self { pid, ended: None }),
         }
     }
@@ -209,10 +238,14 @@ impl Identity {
 
 /// # Safety
 /// To be called in a fresh child alone: it execs or ends.
-unsafe fn become_role(start: &Start<'_>, identity: &Identity, exe: &CString, argv: &[*const libc::c_char]) -> ! {
+unsafe fn become_role(start: &Start<'_>, layout: &Layout, argv: &[*const libc::c_char]) -> ! {
     // SAFETY: plain, async-signal-safe system calls on memory that was laid out before the clone.
     unsafe {
         libc::setsid();
+        libc::umask(0o022);
+        let identity = &layout.identity;
+        // Where memory runs out, the kernel shall end this process and not the judge.
+        write_file(c"/proc/self/oom_score_adj".as_ptr(), c"1000");
         if start.confinement == Confinement::Confined && !identity.root {
             write_file(c"/proc/self/setgroups".as_ptr(), c"deny");
             write_file(c"/proc/self/uid_map".as_ptr(), &identity.uid_map);
@@ -223,6 +256,10 @@ unsafe fn become_role(start: &Start<'_>, identity: &Identity, exe: &CString, arg
             libc::CPU_SET(core, &mut set);
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
         }
+        let joined = layout.doors.iter().all(|door| libc::write(*door, c"0".as_ptr().cast(), 1) == 1);
+        // Held open, since the new root has no way to this binary; above everything that is put in place below.
+        let exe = libc::open(c"/proc/self/exe".as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
+        let exe = libc::fcntl(exe, libc::F_DUPFD_CLOEXEC, PARKING + PARKED);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         for standard in 0..3 {
             libc::dup2(null, standard);
@@ -235,10 +272,31 @@ unsafe fn become_role(start: &Start<'_>, identity: &Identity, exe: &CString, arg
             libc::dup2(PARKING + i as i32, *to);
             last = last.max(*to);
         }
-        libc::syscall(libc::SYS_close_range, last + 1, u32::MAX, 0);
-        let environment = [std::ptr::null()];
-        libc::execve(exe.as_ptr(), argv.as_ptr(), environment.as_ptr());
+        libc::syscall(libc::SYS_close_range, last + 1, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        if !joined {
+            give_up(c"cgroup");
+        }
+        if let Some(Err(step)) = layout.root.as_ref().map(|root| root.enter()) {
+            give_up(step);
+        }
+        let environment: [*const libc::c_char; 1] = [std::ptr::null()];
+        let (empty, words) = (c"".as_ptr(), argv.as_ptr());
+        libc::syscall(libc::SYS_execveat, exe, empty, words, environment.as_ptr(), libc::AT_EMPTY_PATH);
         libc::_exit(127)
+    }
+}
+
+/// Ends a child whose sandbox is incomplete, with the step in the words of the roles.
+///
+/// # Safety
+/// As [`become_role`].
+unsafe fn give_up(step: &CStr) -> ! {
+    // SAFETY: plain system calls on constants.
+    unsafe {
+        for text in [c"rooflab: sandbox: ", step, c"\n"] {
+            libc::write(2, text.as_ptr().cast(), text.to_bytes().len());
+        }
+        libc::_exit(protocol::EXIT_SANDBOX)
     }
 }
 

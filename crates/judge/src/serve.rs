@@ -23,14 +23,21 @@ pub fn judge_main() -> ! {
         };
         say(&response);
     }
+    // What lies in the file system goes with the judge: folders of the builder, groups, the place of the roles' root.
+    drop(judge);
+    crate::cgroup::remove();
+    crate::root::remove();
     std::process::exit(0)
 }
 
 fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvError> {
-    if let Request::Open { problem, unconfined, seed, map } = request {
+    if let Request::Open { problem, unconfined, seed, map, ready } = request {
         let confinement = if unconfined { Confinement::Unconfined } else { Confinement::Confined };
         let mut opening = Judge::open(&problem, confinement, seed, map.map(|map| *map))?;
-        let opened = Box::new(opening.opened()?);
+        if let Some(before) = judge {
+            opening.inherit(before);
+        }
+        let opened = Box::new(opening.opened(ready)?);
         *judge = Some(opening);
         return Ok(Response::Opened { opened });
     }

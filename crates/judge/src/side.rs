@@ -3,14 +3,17 @@
 //! Inputs are shared by both sides and drawn while every runner is stopped; outputs, scratch and packed weights are a
 //! side's own, so that no side can find the other's answers.
 
+mod watch;
+
 use crate::memory::Memory;
 use crate::runner::{Argument, Code};
 use model::{Rule, Stage, Verdict, Workload};
-use problems::{Check, Oracle, Problem, Role, Tolerance};
+use problems::{Check, Family, Oracle, Problem, Role, Tolerance};
 use protocol::{MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, OP_CALL, Order};
 use rand::{Rng, RngExt};
 use std::io;
 use std::rc::Rc;
+pub use watch::Watch;
 
 /// Bytes after every argument that must stay as they are: one cache line.
 const CANARY: usize = 64;
@@ -28,6 +31,25 @@ pub struct Slot {
     pub bytes: usize,
     /// Bytes from one call's to the next call's; 0 where all calls share one.
     pub stride: usize,
+}
+
+/// What a runner is started for: which arguments it may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The calls that are timed: output and scratch.
+    Call,
+    /// Packing the weights, in a process of its own: the packed ones alone. Behind the seal no process can give up a
+    /// right to write, so the one that is timed never has it.
+    Prepare,
+}
+
+impl Purpose {
+    fn may_write(self, role: Role) -> bool {
+        match self {
+            Self::Call => matches!(role, Role::Output | Role::Scratch),
+            Self::Prepare => role == Role::Packed,
+        }
+    }
 }
 
 /// Where arguments lie in their memory.
@@ -52,6 +74,8 @@ pub struct Side {
     pub calls_max: usize,
     /// The shape.
     pub workload: Workload,
+    /// What its activations hold.
+    pub family: Family,
 }
 
 /// What was checked.
@@ -106,7 +130,8 @@ impl Side {
             let memory = Rc::new(Memory::new(if pooled { stride * calls_max } else { bytes })?);
             slots.push(Slot { role: argument.role, memory, bytes, stride });
         }
-        Ok(Self { code, slots, sizes: problem.sizes(workload), calls_max, workload: workload.clone() })
+        let (sizes, workload) = (problem.sizes(workload), workload.clone());
+        Ok(Self { code, slots, sizes, calls_max, workload, family: Family::Declared })
     }
 
     /// A ceiling's probe: memory of its own, filled once with values from 0.5 to 1.5; nothing is drawn or checked.
@@ -130,7 +155,7 @@ impl Side {
             }
             slots.push(Slot { role: Role::Scratch, memory, bytes, stride: 0 });
         }
-        Ok(Self { code, slots, sizes, calls_max: MAX_CALLS, workload })
+        Ok(Self { code, slots, sizes, calls_max: MAX_CALLS, workload, family: Family::Declared })
     }
 
     /// The other side: the same inputs, and an output, scratch and packed memory of its own.
@@ -149,9 +174,19 @@ impl Side {
     }
 
     /// The arguments as a runner maps them.
-    pub fn arguments(&self) -> Vec<Argument> {
-        let argument = |slot: &Slot| Argument { memory: Rc::clone(&slot.memory), writable: !slot.role.is_input() };
+    pub fn arguments(&self, purpose: Purpose) -> Vec<Argument> {
+        let argument =
+            |slot: &Slot| Argument { memory: Rc::clone(&slot.memory), writable: purpose.may_write(slot.role) };
         self.slots.iter().map(argument).collect()
+    }
+
+    /// Whether its code packs weights before it is called.
+    pub fn prepares(&self) -> bool {
+        self.slots.iter().any(|slot| slot.role == Role::Packed)
+            && match &self.code {
+                Code::Artefact(_) => true,
+                Code::Kernel { name, .. } => kernels::find(name).is_some_and(|kernel| kernel.prepare.is_some()),
+            }
     }
 
     /// The order of a batch.
@@ -180,23 +215,58 @@ impl Side {
         }
     }
 
+    /// Overwrites all that a runner may write with a secret word, before one starts: what an earlier process left is
+    /// gone, and what nobody wrote is no number. Gives the word.
+    pub fn wipe(&self, coins: &mut impl Rng) -> u32 {
+        let word = poison(coins);
+        for slot in self.slots.iter().filter(|slot| !slot.role.is_input()) {
+            fill_words(slot.memory.part(0, slot.memory.len()), word);
+        }
+        word
+    }
+
+    /// Checks, after the first call in wiped memory, that the outputs' pools are untouched behind that call's canary.
+    ///
+    /// # Errors
+    /// The candidate's verdict.
+    pub fn check_behind(&self, word: u32) -> Result<(), Verdict> {
+        for slot in self.slots.iter().filter(|slot| slot.role == Role::Output) {
+            let behind = slot.memory.part(slot.stride, slot.memory.len() - slot.stride);
+            if behind.chunks_exact(4).any(|found| found != word.to_ne_bytes()) {
+                let detail = "it wrote far past the end of the output".to_owned();
+                return Err(Verdict::Refused { rule: Rule::OutOfBounds, detail });
+            }
+        }
+        Ok(())
+    }
+
     /// Fills a batch: fresh activations, poisoned outputs, canaries. Every runner is stopped.
     pub fn fill(&self, problem: &Problem, calls: usize, placement: Placement, coins: &mut impl Rng) -> u32 {
-        let poison = poison(coins);
-        for (i, slot) in self.slots.iter().enumerate() {
-            for call in 0..if slot.stride == 0 { 1 } else { calls } {
+        for (i, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.role == Role::Activation) {
+            for call in 0..calls {
                 let part = slot.memory.part(slot.offset(call, placement), slot.bytes);
-                match slot.role {
-                    Role::Activation => problem.draw(i, coins.random(), part),
-                    Role::Output => fill_words(part, poison),
-                    _ => {}
-                }
-                if slot.role == Role::Output {
-                    fill_words(slot.canary(call, placement), !poison);
-                }
+                problem.draw_as(self.family, (i, &self.workload), coins.random(), part);
+            }
+        }
+        self.poison(calls, placement, coins)
+    }
+
+    /// Poisons the outputs and sets the canaries of a batch whose inputs stay.
+    fn poison(&self, calls: usize, placement: Placement, coins: &mut impl Rng) -> u32 {
+        let poison = poison(coins);
+        for slot in self.slots.iter().filter(|slot| slot.role == Role::Output) {
+            for call in 0..calls {
+                fill_words(slot.memory.part(slot.offset(call, placement), slot.bytes), poison);
+                fill_words(slot.canary(call, placement), !poison);
             }
         }
         poison
+    }
+
+    /// The bits of one call's outputs.
+    pub fn outputs(&self, placement: Placement) -> Vec<Vec<u8>> {
+        let outputs = self.slots.iter().filter(|slot| slot.role == Role::Output);
+        outputs.map(|slot| slot.memory.part(slot.offset(0, placement), slot.bytes).to_vec()).collect()
     }
 
     /// Checks every call of a batch on the stopped runner: all elements for poison and finiteness, the canaries, and
@@ -274,6 +344,11 @@ impl Batch {
     /// Fills `calls` calls of `side`, and remembers how.
     pub fn fill(side: &Side, problem: &Problem, calls: usize, placement: Placement, coins: &mut impl Rng) -> Self {
         Self { calls, placement, poison: side.fill(problem, calls, placement, coins) }
+    }
+
+    /// The same inputs once more, under another poison.
+    pub fn again(&self, side: &Side, coins: &mut impl Rng) -> Self {
+        Self { calls: self.calls, placement: self.placement, poison: side.poison(self.calls, self.placement, coins) }
     }
 
     /// Its order.

@@ -3,7 +3,7 @@
 //! Must not do: trust a line. Every digest is computed again; an import is taken whole or not at all.
 
 use crate::entry::{self, HeadingText};
-use crate::{Error, Ledger, blobs};
+use crate::{Draft, Error, Ledger, blobs};
 use model::Digest;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,61 @@ struct EntryLine {
     campaign: Option<String>,
     supersedes: Option<String>,
     body: Box<RawValue>,
+}
+
+impl EntryLine {
+    fn heading(&self) -> HeadingText<'_> {
+        HeadingText {
+            n: self.n,
+            at: &self.at,
+            kind: &self.kind,
+            campaign: self.campaign.as_deref(),
+            supersedes: self.supersedes.as_deref(),
+        }
+    }
+
+    fn is_itself(&self) -> bool {
+        entry::identity(&self.heading(), self.body.get()).to_string() == self.id
+    }
+}
+
+/// One entry as the line of an export, made where there is no ledger: `import` takes it in like any other. `n` is its
+/// number within `draft`'s campaign. Ends without a line feed.
+///
+/// # Errors
+/// The body is no JSON value.
+pub fn entry_line(draft: &Draft<'_>, n: u64, body: &impl Serialize) -> Result<String, Error> {
+    let mut line = EntryLine {
+        id: String::new(),
+        n,
+        at: draft.at.to_string(),
+        kind: draft.kind.to_owned(),
+        campaign: draft.campaign.map(str::to_owned),
+        supersedes: draft.supersedes.map(|id| id.to_string()),
+        body: serde_json::value::to_raw_value(&serde_json::to_value(body)?)?,
+    };
+    line.id = entry::identity(&line.heading(), line.body.get()).to_string();
+    Ok(serde_json::to_string(&line)?)
+}
+
+/// A line that [`entry_line`] made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadLine {
+    /// What the entry is.
+    pub kind: String,
+    /// Campaign that it belongs to.
+    pub campaign: Option<String>,
+    /// Number within its campaign.
+    pub n: u64,
+    /// What it says.
+    pub body: serde_json::Value,
+}
+
+/// Reads one line back; none when it is no entry, or is not what its id says.
+pub fn read_entry_line(text: &str) -> Option<ReadLine> {
+    let line = serde_json::from_str::<EntryLine>(text).ok().filter(EntryLine::is_itself)?;
+    let body = serde_json::from_str(line.body.get()).ok()?;
+    Some(ReadLine { kind: line.kind, campaign: line.campaign, n: line.n, body })
 }
 
 /// What an import brought.
@@ -118,14 +173,8 @@ fn take(connection: &Connection, text: &str) -> Result<Option<bool>, String> {
 }
 
 fn take_entry(connection: &Connection, line: &EntryLine) -> Result<bool, String> {
-    let heading = HeadingText {
-        n: line.n,
-        at: &line.at,
-        kind: &line.kind,
-        campaign: line.campaign.as_deref(),
-        supersedes: line.supersedes.as_deref(),
-    };
-    if entry::identity(&heading, line.body.get()).to_string() != line.id {
+    let heading = line.heading();
+    if !line.is_itself() {
         return Err(format!("the content of entry {} has another digest", line.id));
     }
     line.at.parse::<jiff::Timestamp>().map_err(|error| error.to_string())?;

@@ -1,13 +1,16 @@
-//! What is kept between campaigns: machine maps, and how often a problem's held-out data has been looked at.
+//! What is kept between campaigns: machine maps, selftests that passed, and how often a problem's held-out data has been
+//! looked at.
 
 use crate::{Draft, EntryId, Error, Ledger, entry};
 use jiff::Timestamp;
-use model::{Digest, Fingerprint, Map};
+use model::{Digest, Fingerprint, Map, Selftest};
 use rusqlite::{Connection, params};
 use serde_json::json;
 
 /// Kind of a map's entry.
 const MAP: &str = "map";
+/// Kind of an entry that records a selftest that passed.
+const SELFTEST: &str = "selftest";
 /// Kind of an entry that records one look at held-out data.
 const LOOK: &str = "held-out-look";
 
@@ -27,6 +30,25 @@ impl Ledger {
     pub fn latest_map(&self, machine: &Fingerprint) -> Result<Option<Map>, Error> {
         entry::newest(&self.connection, MAP, |body| {
             serde_json::from_value::<Map>(body).ok().filter(|map| map.fingerprint == *machine)
+        })
+    }
+
+    /// Keeps a selftest that passed.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn put_selftest(&mut self, at: Timestamp, selftest: &Selftest) -> Result<EntryId, Error> {
+        self.append(&Draft::new(at, SELFTEST), selftest)
+    }
+
+    /// The newest selftest that this version of rooflab passed on the machine with this fingerprint.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn latest_selftest(&self, machine: &Fingerprint, version: &str) -> Result<Option<Selftest>, Error> {
+        entry::newest(&self.connection, SELFTEST, |body| {
+            let read = serde_json::from_value::<Selftest>(body).ok()?;
+            (read.machine == *machine && read.version == version).then_some(read)
         })
     }
 

@@ -14,7 +14,7 @@ mod schema;
 pub use campaigns::{CampaignSummary, campaign_id};
 pub use entry::{Draft, Entry, EntryId, Filter, Heading};
 pub use error::Error;
-pub use exchange::Imported;
+pub use exchange::{Imported, ReadLine, entry_line, read_entry_line};
 pub use integrity::Integrity;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};

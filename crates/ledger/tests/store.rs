@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ledger::{Draft, Error, Filter, Ledger, campaign_id};
 use model::{
     CampaignSpec, CandidateId, Digest, Estimate, Event, Fingerprint, Interval, Judgement, Map, Overhead, Proposal,
-    Seconds, ShapeJudgement, Source, Trust, Verdict, Workload,
+    Seconds, Selftest, ShapeJudgement, Source, Trust, Verdict, Workload,
 };
 use serde_json::json;
 use std::path::Path;
@@ -266,6 +266,52 @@ fn export(ledger: &Ledger) -> String {
     let mut out = Vec::new();
     ledger.export(&mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_line_made_without_a_ledger_is_an_entry_like_any_other() {
+    let (_folder, mut ledger) = new();
+    let draft = Draft { campaign: Some("b"), ..Draft::new(at(1), "batch.judged") };
+    let body = serde_json::json!({ "text": "long ".repeat(400), "number": 0.1 });
+    let line = ledger::entry_line(&draft, 0, &body).unwrap();
+    let read = ledger::read_entry_line(&line).unwrap();
+    assert_eq!((read.kind.as_str(), read.campaign.as_deref(), read.n), ("batch.judged", Some("b"), 0));
+    assert_eq!(read.body, body);
+    assert_eq!(ledger::read_entry_line(&line.replace("0.1", "0.2")), None, "it is not what its id says");
+    assert_eq!(ledger::read_entry_line(&line[..line.len() - 1]), None);
+    let imported = ledger.import(&mut line.as_bytes()).unwrap();
+    assert_eq!((imported.entries, imported.known), (1, 0));
+    assert_eq!(ledger.import(&mut line.as_bytes()).unwrap().known, 1);
+    assert!(ledger.integrity().unwrap().holds());
+    let gap = ledger::entry_line(&draft, 2, &body).unwrap();
+    assert!(ledger.import(&mut gap.as_bytes()).is_err(), "numbers within a campaign have no gap");
+}
+
+#[test]
+fn a_selftest_counts_for_its_machine_and_version() {
+    let (_folder, mut ledger) = new();
+    let machine = |cores| Fingerprint {
+        cpu: "x".to_owned(),
+        cores,
+        features: Vec::new(),
+        kernel: String::new(),
+        platform: String::new(),
+        probes: 1,
+    };
+    let selftest = |rows, cores| Selftest {
+        zoo: Digest::of("zoo"),
+        rows,
+        whole: false,
+        machine: machine(cores),
+        version: "1".to_owned(),
+    };
+    assert_eq!(ledger.latest_selftest(&machine(2), "1").unwrap(), None);
+    ledger.put_selftest(at(1), &selftest(20, 2)).unwrap();
+    ledger.put_selftest(at(2), &selftest(62, 2)).unwrap();
+    ledger.put_selftest(at(3), &selftest(20, 4)).unwrap();
+    assert_eq!(ledger.latest_selftest(&machine(2), "1").unwrap(), Some(selftest(62, 2)));
+    assert_eq!(ledger.latest_selftest(&machine(8), "1").unwrap(), None);
+    assert_eq!(ledger.latest_selftest(&machine(2), "2").unwrap(), None);
 }
 
 #[test]

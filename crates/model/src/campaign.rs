@@ -1,6 +1,6 @@
 //! A campaign's vocabulary: proposals and the events that the ledger keeps and the reducer folds.
 
-use crate::{Certificate, Digest, Judgement, Source};
+use crate::{Certificate, Digest, Fingerprint, Judgement, Source};
 use serde::{Deserialize, Serialize};
 
 /// Number of a candidate within its campaign, from 0 (the first baseline).
@@ -57,6 +57,21 @@ pub struct BaselineSpec {
     pub source: Option<Source>,
 }
 
+/// A run of the judge's selftest in which every row was as expected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Selftest {
+    /// Digest of the table and its candidates.
+    pub zoo: Digest,
+    /// Rows that were judged.
+    pub rows: u32,
+    /// Whether these were all rows.
+    pub whole: bool,
+    /// Where.
+    pub machine: Fingerprint,
+    /// rooflab's version.
+    pub version: String,
+}
+
 /// Events that change a campaign's state. Each is one entry of the ledger; a campaign is the fold over them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -70,6 +85,17 @@ pub enum Event {
     NoiseMeasured {
         /// The A/A judgement.
         judgement: Judgement,
+    },
+    /// The judge was asked about two twins of the baseline whose truth is known, before the search leans on it.
+    JudgeChecked {
+        /// The twin with a wrong output: it has to have failed.
+        broken: Box<Judgement>,
+        /// The twin that does its work twice, against the baseline: it has to be worse.
+        slowed: Box<Judgement>,
+        /// The selftest that this judge passed on this machine, or none.
+        selftest: Option<Selftest>,
+        /// Layers of the sandbox that were in force, by name.
+        sandbox: Vec<String>,
     },
     /// A candidate was offered.
     Proposed {

@@ -5,6 +5,7 @@
 mod campaign;
 mod certificate;
 mod digest;
+mod flags;
 mod job;
 mod judgement;
 mod map;
@@ -15,6 +16,7 @@ mod work;
 pub use campaign::*;
 pub use certificate::*;
 pub use digest::*;
+pub use flags::*;
 pub use job::*;
 pub use judgement::*;
 pub use map::*;

@@ -118,10 +118,13 @@ pub enum Rule {
     WritableCode,
     /// A flag, directive or include that the builder does not allow.
     ForbiddenBuild,
-    /// Right in one call and wrong in another with fresh inputs.
+    /// Right in one call and wrong in another with fresh inputs, or other bits on the same inputs.
     Inconsistent,
     /// Changed the control page, the mapping or anything that belongs to the runner.
     TamperedRunner,
+    /// Took less time than the machine's fastest unit needs for the work, again and again, under ceilings that were
+    /// probed anew.
+    FasterThanPossible,
 }
 
 impl fmt::Display for Rule {
@@ -138,6 +141,7 @@ impl fmt::Display for Rule {
             Self::ForbiddenBuild => "forbidden-build",
             Self::Inconsistent => "inconsistent",
             Self::TamperedRunner => "tampered-runner",
+            Self::FasterThanPossible => "faster-than-possible",
         })
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Manifest {
     pub(crate) oracle: OracleTable,
     pub(crate) work: WorkTable,
     pub(crate) tolerance: ToleranceTable,
+    #[serde(default)]
+    pub(crate) numerics: crate::Numerics,
     #[serde(rename = "baseline")]
     pub(crate) baselines: Vec<Spanned<BaselineTable>>,
     pub(crate) budget: BudgetTable,

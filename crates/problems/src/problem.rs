@@ -34,6 +34,8 @@ pub struct Problem {
     pub rule: ToleranceRule,
     /// The tolerance over the oracle's own f32 error.
     pub factor: f64,
+    /// Rules for special values, and families of inputs beside the declared draw.
+    pub numerics: crate::Numerics,
     /// Sentence that states how the work is counted.
     pub counting: String,
     /// What a search may spend.

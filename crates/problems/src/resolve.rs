@@ -127,6 +127,7 @@ impl Resolver<'_> {
             baselines: parts.baselines,
             rule: m.tolerance.rule,
             factor: self.positive(&m.tolerance.factor, "the tolerance's factor")?,
+            numerics: m.numerics.clone(),
             counting: self.counting()?,
             budget: Budget {
                 search: Seconds(self.positive(&m.budget.search_seconds, "a budget")?),

@@ -4,7 +4,7 @@
 
 use crate::trivial::Sample;
 use crate::workload::SplitMix;
-use crate::{Oracle, Problem, ProblemError};
+use crate::{Family, Oracle, Problem, ProblemError};
 use model::Workload;
 use std::fmt;
 
@@ -33,28 +33,42 @@ impl Tolerance {
     /// When the oracle's answer isn't finite, or, at a shape that is not an edge, a trivial answer would pass
     /// ([`crate::refuse_trivial`]).
     pub fn derive(problem: &Problem, oracle: &Oracle, workload: &Workload, seed: u64) -> Result<Self, ProblemError> {
+        let mut coins = SplitMix(seed);
+        let tolerance = Self::derive_as(problem, oracle, (workload, Family::Declared), coins.next())?;
+        // At an edge the op may really be trivial: attention over one key copies a value.
+        if !problem.edges().contains(workload) {
+            crate::refuse_trivial(problem, oracle, workload, &tolerance, coins.next())?;
+        }
+        Ok(tolerance)
+    }
+
+    /// The same on inputs of a family, on which an answer may well be trivial.
+    ///
+    /// # Errors
+    /// When the oracle's answer isn't finite.
+    pub fn derive_as(
+        problem: &Problem,
+        oracle: &Oracle,
+        (workload, family): (&Workload, Family),
+        seed: u64,
+    ) -> Result<Self, ProblemError> {
         let row_length = problem.row_length(workload);
         let mut coins = SplitMix(seed);
         let mut worst = Deviation { element: HALF_STEP, row: HALF_STEP };
         for _ in 0..DRAWS {
-            let sample = Sample::draw(problem, workload, coins.next(), ROWS_A_DRAW);
+            let sample = Sample::draw(problem, (workload, family), coins.next(), ROWS_A_DRAW);
             let (want, single) = (sample.want(oracle)?, sample.single(oracle));
             for (want, single) in want.chunks_exact(row_length).zip(single.chunks_exact(row_length)) {
                 let deviation = Deviation::of(want, single.iter().copied());
                 worst = Deviation { element: worst.element.max(deviation.element), row: worst.row.max(deviation.row) };
             }
         }
-        let tolerance = Self {
+        Ok(Self {
             element: problem.factor * worst.element,
             row: problem.factor * worst.row,
-            absolute: f64::from(f32::MIN_POSITIVE),
+            absolute: problem.numerics.denormals.absolute(),
             row_length,
-        };
-        // At an edge the op may really be trivial: attention over one key copies a value.
-        if !problem.edges().contains(workload) {
-            crate::refuse_trivial(problem, oracle, workload, &tolerance, coins.next())?;
-        }
-        Ok(tolerance)
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::problem::{Dtype, Problem};
 use crate::tolerance::check_rows;
 use crate::workload::SplitMix;
-use crate::{Oracle, ProblemError, Tolerance};
+use crate::{Family, Oracle, ProblemError, Tolerance};
 use model::Workload;
 
 /// Rows that trivial answers are tried on.
@@ -24,7 +24,7 @@ pub fn refuse_trivial(
     seed: u64,
 ) -> Result<(), ProblemError> {
     let mut coins = SplitMix(seed);
-    let sample = Sample::draw(problem, workload, coins.next(), ROWS);
+    let sample = Sample::draw(problem, (workload, Family::Declared), coins.next(), ROWS);
     let want = sample.want(oracle)?;
     for (answer, got) in sample.answers(oracle, &want, coins.next())? {
         let length = tolerance.row_length;
@@ -46,17 +46,23 @@ pub fn refuse_trivial(
 pub(crate) struct Sample<'a> {
     problem: &'a Problem,
     workload: &'a Workload,
+    family: Family,
     inputs: Vec<Input>,
     rows: Vec<i64>,
 }
 
 impl<'a> Sample<'a> {
     /// Draws inputs and up to `rows` rows: the first, the last, and random ones.
-    pub(crate) fn draw(problem: &'a Problem, workload: &'a Workload, key: u64, rows: usize) -> Self {
+    pub(crate) fn draw(
+        problem: &'a Problem,
+        (workload, family): (&'a Workload, Family),
+        key: u64,
+        rows: usize,
+    ) -> Self {
         let bytes = problem.workload_bytes(workload);
         let inputs = problem.inputs().into_iter().map(|argument| {
             let mut input = Input::new(argument, bytes[argument]);
-            problem.draw(argument, key, input.bytes_mut());
+            problem.draw_as(family, (argument, workload), key, input.bytes_mut());
             input
         });
         let (count, mut coins) = (problem.rows(workload), SplitMix(key));
@@ -64,7 +70,7 @@ impl<'a> Sample<'a> {
         picked.extend((2..rows).map(|_| coins.below(count) as i64));
         picked.sort_unstable();
         picked.dedup();
-        Self { problem, workload, inputs: inputs.collect(), rows: picked }
+        Self { problem, workload, family, inputs: inputs.collect(), rows: picked }
     }
 
     fn slices(&self) -> Vec<&[u8]> {
@@ -114,7 +120,8 @@ impl<'a> Sample<'a> {
             }
         }
         let narrow = |values: Vec<f64>| values.into_iter().map(|x| x as f32).collect::<Vec<f32>>();
-        let elsewhere = Sample { rows: self.rows.clone(), ..Sample::draw(self.problem, self.workload, other, ROWS) };
+        let elsewhere =
+            Sample { rows: self.rows.clone(), ..Sample::draw(self.problem, (self.workload, self.family), other, ROWS) };
         answers.push(("the answer to other inputs".to_owned(), narrow(elsewhere.want(oracle)?)));
         if let Some(rounded) = self.rounded() {
             answers.push(("the answer to inputs rounded to 11 bits".to_owned(), narrow(rounded.want(oracle)?)));

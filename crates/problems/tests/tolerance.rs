@@ -4,7 +4,7 @@ mod compiler;
 
 use libloading::Library;
 use model::{Source, Workload};
-use problems::{Check, Oracle, Problem, Tolerance, check_rows};
+use problems::{Check, Family, Oracle, Problem, Tolerance, check_rows};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ struct Bench {
     oracle: Oracle,
     workload: Workload,
     tolerance: Tolerance,
+    family: Family,
     dir: tempfile::TempDir,
 }
 
@@ -30,7 +31,14 @@ impl Bench {
         let oracle = Oracle::open(&problem, &compiler::library(dir.path(), "oracle", &problem.oracle_unit())).unwrap();
         let workload = problem.workloads[workload].clone();
         let tolerance = Tolerance::derive(&problem, &oracle, &workload, 1).unwrap_or_else(|e| panic!("{e}"));
-        Self { problem, oracle, workload, tolerance, dir }
+        Self { problem, oracle, workload, tolerance, family: Family::Declared, dir }
+    }
+
+    /// The same on a family of inputs.
+    fn turn_to(&mut self, family: Family) {
+        let at = (&self.workload, family);
+        self.tolerance = Tolerance::derive_as(&self.problem, &self.oracle, at, 1).unwrap_or_else(|e| panic!("{e}"));
+        self.family = family;
     }
 
     /// Runs a candidate on fresh inputs and checks every row.
@@ -40,7 +48,7 @@ impl Bench {
         let mut buffers: Vec<Vec<u64>> = bytes.iter().map(|size| vec![0; size.div_ceil(8)]).collect();
         for argument in self.problem.inputs() {
             let mut data = vec![0; bytes[argument]];
-            self.problem.draw(argument, key, &mut data);
+            self.problem.draw_as(self.family, (argument, &self.workload), key, &mut data);
             for (word, chunk) in buffers[argument].iter_mut().zip(data.chunks(8)) {
                 let mut eight = [0; 8];
                 eight[..chunk.len()].copy_from_slice(chunk);
@@ -99,6 +107,37 @@ fn check(problem: &str, workload: usize, variants: &[(&str, &str, bool)]) {
         }
     }
     assert!(wrong.is_empty(), "{problem}: {wrong:?}");
+}
+
+/// Honest variants pass on every family that the problem names.
+fn check_families(problem: &str, workload: usize, variants: &[(&str, &str)]) {
+    if !compiler::is_there() {
+        return;
+    }
+    let mut bench = Bench::new(&folder(problem), workload);
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/variants");
+    let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
+    let mut wrong = Vec::new();
+    for family in bench.problem.numerics.families.clone() {
+        bench.turn_to(family);
+        for (name, definitions) in variants {
+            let candidate = format!("{definitions}\n{}\n{}", text("rounding.c"), text(&format!("{problem}.c")));
+            // A library is loaded once a path.
+            let worst = [2, 3].map(|key| bench.check(&format!("{name}-{family}"), &candidate, key).worst);
+            println!("  {family:14} {name:12} worst share {:?}", worst.map(|x| (x * 1000.0).round() / 1000.0));
+            if worst.iter().any(|share| *share > 1.0) {
+                wrong.push((family, *name, worst));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{problem}: {wrong:?}");
+}
+
+#[test]
+fn honest_code_passes_on_every_family() {
+    check_families("attention-prefill", 0, &[("blocked", ""), ("split", "#define SPLIT")]);
+    check_families("rms-norm-silu", 0, &[("fused", ""), ("serial", "#define PARTS 1")]);
+    check_families("matmul-small-m", 0, &[("parts", ""), ("serial", "#define PARTS 1"), ("split", "#define SPLIT")]);
 }
 
 #[test]

@@ -17,12 +17,27 @@ pub const EXIT_USAGE: i32 = 92;
 pub const UNCONFINED: &str = "unconfined";
 /// Flag of the confined state.
 pub const CONFINED: &str = "confined";
+/// Flag of a builder that runs a sanitizer's program: all address space, and a look at its own /proc.
+pub const CONFINED_WIDE: &str = "confined-wide";
 /// Descriptor of the control page in the runner.
 pub const FD_CONTROL: i32 = 3;
 /// Descriptor of the artefact, a sealed memory file; absent (-1 in the plan) for code of our own.
 pub const FD_ARTEFACT: i32 = 4;
 /// Descriptor of the first argument's memory; argument i has `FD_ARGUMENTS + i`.
 pub const FD_ARGUMENTS: i32 = 5;
+/// Where compilers, headers and libraries live: what a role may read, and all that its root holds beside /proc.
+pub const SYSTEM: [&str; 10] = [
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/opt",
+    "/nix/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+];
 /// Arguments at most.
 pub const MAX_ARGUMENTS: usize = 12;
 /// Sizes at most.

@@ -209,20 +209,25 @@ fn positive(ceiling: &'static str, value: Option<f64>) -> Result<f64, ScoreError
 /// A probe's working set sits well inside its level: sizes up to twice the probe's still count as the level's.
 const LEVEL_REACH: f64 = 2.0;
 
-/// The first level that holds `bytes`, or the last there is, and the fastest that any kernel moves data there: a floor
-/// takes the fastest, since a reader may beat a copier.
-fn memory(map: &Map, bytes: Bytes, figure: Figure) -> Result<(String, BytesPerSecond), ScoreError> {
+/// The first level of the map that holds `bytes`, or the last there is; none where the map has no memory ceiling.
+pub fn memory_level(map: &Map, bytes: Bytes) -> Option<&str> {
     let mut ceilings: Vec<&MemoryCeiling> = map.memory.iter().collect();
     ceilings.sort_by(|a, b| a.working_set.0.total_cmp(&b.working_set.0));
     let holds = |ceiling: &&&MemoryCeiling| ceiling.working_set.0 * LEVEL_REACH >= bytes.0;
-    let missing = ScoreError::Missing { ceiling: "memory" };
-    let level = &ceilings.iter().find(holds).or(ceilings.last()).ok_or(missing)?.level;
-    let rates = ceilings.iter().filter(|ceiling| ceiling.level == *level).map(|ceiling| match figure {
+    Some(ceilings.iter().find(holds).or(ceilings.last())?.level.as_str())
+}
+
+/// The level that holds `bytes`, and the fastest that any kernel moves data there: a floor takes the fastest, since a
+/// reader may beat a copier.
+fn memory(map: &Map, bytes: Bytes, figure: Figure) -> Result<(String, BytesPerSecond), ScoreError> {
+    let ceilings = &map.memory;
+    let level = memory_level(map, bytes).ok_or(ScoreError::Missing { ceiling: "memory" })?;
+    let rates = ceilings.iter().filter(|ceiling| ceiling.level == level).map(|ceiling| match figure {
         Figure::Sustained => ceiling.sustained.0,
         Figure::Burst => ceiling.best.0,
     });
     let rates = rates.map(|rate| positive("memory", Some(rate))).collect::<Result<Vec<f64>, _>>()?;
-    Ok((level.clone(), BytesPerSecond(rates.into_iter().fold(0.0, f64::max))))
+    Ok((level.to_owned(), BytesPerSecond(rates.into_iter().fold(0.0, f64::max))))
 }
 
 #[cfg(test)]

@@ -5,5 +5,5 @@
 mod floor;
 mod payoff;
 
-pub use floor::{Bound, Figure, Floor, Resource, ScoreError, Term, floor, fraction, quarantine_limit};
+pub use floor::{Bound, Figure, Floor, Resource, ScoreError, Term, floor, fraction, memory_level, quarantine_limit};
 pub use payoff::{Ranked, Target, payoff, rank};

@@ -143,6 +143,8 @@ impl Campaign {
                 self.comparisons.insert(name.clone(), judgement.clone());
             }
             Event::Verified { id, certificate } => self.certificate = Some((*id, (**certificate).clone())),
+            // What the judge is worth is the driver's to ask: the search has nothing to learn from it.
+            Event::JudgeChecked { .. } => {}
             Event::Resumed => self.interruptions += 1,
             Event::SearchEnded { why } => self.ended = Some(why.clone()),
             Event::Finished => self.finished = true,

@@ -13,6 +13,6 @@ pub mod tasks;
 
 pub use archive::{Archive, Candidate, Standing};
 pub use campaign::{Action, Campaign, Policy, Yield};
-pub use proposers::embedded::{Embedded, FLAG_ALLOW_LIST};
+pub use proposers::embedded::{Embedded, OFFERED_FLAGS};
 pub use proposers::{Context, Proposer};
 pub use tasks::Task;

@@ -1,10 +1,10 @@
 //! The builder: confines itself, then becomes the compiler.
 //!
-//! Arguments: `__builder confined|unconfined FOLDER COMPILER ARGUMENT...`. The compiler may read the system's
+//! Arguments: `__builder confined|confined-wide|unconfined FOLDER COMPILER ARGUMENT...`. The compiler may read the system's
 //! files and write beneath FOLDER; its output goes to the pipe that the judge set up.
 
 use crate::confine::{self, Missing};
-use protocol::{EXIT_SANDBOX, EXIT_USAGE, UNCONFINED};
+use protocol::{CONFINED_WIDE, EXIT_SANDBOX, EXIT_USAGE, UNCONFINED};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub fn builder_main() -> ! {
     let [mode, folder, compiler, rest @ ..] = arguments.as_slice() else { std::process::exit(EXIT_USAGE) };
     let folder = Path::new(folder);
     if mode != UNCONFINED
-        && let Err(Missing(step)) = confine_builder(folder)
+        && let Err(Missing(step)) = confine_builder(folder, mode)
     {
         eprintln!("rooflab: sandbox: {step}");
         std::process::exit(EXIT_SANDBOX);
@@ -41,14 +41,19 @@ pub fn builder_main() -> ! {
     std::process::exit(EXIT_USAGE)
 }
 
-fn confine_builder(folder: &Path) -> Result<(), Missing> {
+fn confine_builder(folder: &Path, mode: &str) -> Result<(), Missing> {
     confine::close_from(3);
-    confine::limit(libc::RLIMIT_AS, MEMORY)?;
+    // A sanitizer maps terabytes of shadow memory and reads its own map of them; its cgroup, where there is one, limits
+    // what it really uses.
+    let is_wide = mode == CONFINED_WIDE;
+    if !is_wide {
+        confine::limit(libc::RLIMIT_AS, MEMORY)?;
+    }
     confine::limit(libc::RLIMIT_FSIZE, FILE)?;
     confine::limit(libc::RLIMIT_CPU, CPU)?;
     confine::limit(libc::RLIMIT_CORE, 0)?;
     confine::limit(libc::RLIMIT_NPROC, PROCESSES)?;
     confine::drop_privileges()?;
-    confine::files(Some(folder))?;
+    confine::files(Some(folder), if is_wide { &["/proc"] } else { &[] })?;
     confine::forbid_for_builder()
 }

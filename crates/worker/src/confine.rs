@@ -11,18 +11,6 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where compilers, headers and libraries live.
-const SYSTEM: [&str; 9] = [
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/bin",
-    "/opt",
-    "/nix/store",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-];
 /// The user that a root-started role becomes.
 const NOBODY: u32 = 65_534;
 
@@ -74,8 +62,8 @@ pub fn close_from(first: u32) {
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
 }
 
-/// Landlock: read and execute the system's files, write beneath `writable` alone, no network.
-pub fn files(writable: Option<&Path>) -> Result<(), Missing> {
+/// Landlock: read and execute the system's files and those `besides`, write beneath `writable` alone, no network.
+pub fn files(writable: Option<&Path>, besides: &[&str]) -> Result<(), Missing> {
     // ABI 3 (Linux 6.2) is the least that stops truncation; anything newer is taken where it exists.
     let build = || -> Result<_, landlock::RulesetError> {
         let abi = ABI::V6;
@@ -88,7 +76,7 @@ pub fn files(writable: Option<&Path>) -> Result<(), Missing> {
             .scope(Scope::from_all(abi))?
             .create()?
             .add_rules(path_beneath_rules(
-                SYSTEM.iter().filter(|path| Path::new(path).exists()),
+                protocol::SYSTEM.iter().chain(besides).filter(|path| Path::new(path).exists()),
                 AccessFs::from_read(abi),
             ))?
             .add_rules(path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile))?;
@@ -109,10 +97,14 @@ fn arch() -> Result<TargetArch, Missing> {
 }
 
 fn install(calls: &[i64], listed: SeccompAction, unlisted: SeccompAction) -> Result<(), Missing> {
+    let program = program(calls, listed, unlisted)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(|e| missing("seccomp", e))
+}
+
+fn program(calls: &[i64], listed: SeccompAction, unlisted: SeccompAction) -> Result<BpfProgram, Missing> {
     let rules: BTreeMap<i64, Vec<_>> = calls.iter().map(|call| (*call, Vec::new())).collect();
     let filter = SeccompFilter::new(rules, unlisted, listed, arch()?).map_err(|e| missing("seccomp", e))?;
-    let program: BpfProgram = filter.try_into().map_err(|e: seccompiler::BackendError| missing("seccomp", e))?;
-    seccompiler::apply_filter_all_threads(&program).map_err(|e| missing("seccomp", e))
+    filter.try_into().map_err(|e: seccompiler::BackendError| missing("seccomp", e))
 }
 
 /// For the builder: the calls that no compiler makes answer EPERM.
@@ -174,4 +166,9 @@ pub fn loader_only() -> Result<(), Missing> {
 /// The seal: from here on the process can only compute, or end.
 pub fn seal() -> Result<(), Missing> {
     install(&[libc::SYS_exit_group], SeccompAction::Allow, SeccompAction::KillProcess)
+}
+
+/// The seal, to be put on later.
+pub fn seal_program() -> Result<BpfProgram, Missing> {
+    program(&[libc::SYS_exit_group], SeccompAction::Allow, SeccompAction::KillProcess)
 }

@@ -5,7 +5,12 @@
 
 mod cli;
 mod compare;
+mod door;
+mod endings;
+mod judge;
+mod leaks;
 mod page;
 mod rig;
 mod run;
+mod shapes;
 mod zoo;

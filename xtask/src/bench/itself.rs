@@ -13,7 +13,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// An honest vectorised attention: fast enough that a batch holds several calls.
-const CANDIDATE: &str = "e2e/candidates/one-shape.twin.c";
+const CANDIDATE: &str = "crates/zoo/candidates/one-shape.twin.c";
 
 /// False alarms allowed: 6 of 200, as many as a rate of 1 % gives in all but 3 of 1,000 such benches.
 const ALLOWED: f64 = 6.0 / 200.0;

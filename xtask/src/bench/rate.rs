@@ -14,7 +14,7 @@ pub const ENTRY: Entry = Entry {
     measure,
 };
 
-const CANDIDATE: &str = "e2e/candidates/one-shape.twin.c";
+const CANDIDATE: &str = "crates/zoo/candidates/one-shape.twin.c";
 const STOCK: &str = "builtin:attention-gemm";
 
 /// Judged candidates an hour, compilation included.

@@ -1,7 +1,11 @@
-//! `rooflab judge`: one candidate, by hand. People, agents and the zoo come through this door.
+//! `rooflab judge`: one candidate, by hand. People, agents and the zoo come through this door. A folder of them is
+//! `batch`, the zoo as a whole `selftest`.
+
+mod batch;
+mod selftest;
 
 use super::print_json;
-use crate::args::JudgeArgs;
+use crate::args::{JudgeArgs, JudgeVerb};
 use crate::ceilings::Bounds;
 use crate::machine;
 use crate::notice::Voice;
@@ -10,9 +14,11 @@ use crate::plan::{self, Confinement, Format, Place};
 use crate::session::{Bench, baseline_names, problem, workload_names};
 use crate::terminal::Quiet;
 use crate::text::{self, percent};
+use ::judge::message::Ready;
 use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Slice, Trust};
 use problems::{Problem, Strength};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// Process pairs at most when the evidence is to decide; what a patient person waits for.
 const MAX_PROCESS_PAIRS: u32 = 40;
@@ -34,13 +40,23 @@ struct Answer<'a> {
 /// # Errors
 /// When the input makes no sense or the environment fails. A candidate that fails is no error.
 pub fn run(args: &JudgeArgs) -> Outcome {
-    let folder = plan::problem_folder(&args.problem)?;
+    match (&args.what, &args.batch) {
+        (Some(JudgeVerb::Selftest(args)), _) => selftest::run(args),
+        (None, Some(queue)) => batch::run(args, queue),
+        (None, None) => one(args),
+    }
+}
+
+fn one(args: &JudgeArgs) -> Outcome {
+    let folder = problem_folder(args)?;
     let problem = problem(&folder)?;
-    let job = job(args, &problem)?;
+    let given = args.candidate.as_deref().ok_or_else(|| Failure::usage("no candidate", "name a C file"))?;
+    let candidate = plan::arm(given, &baseline_names(&problem), &args.flags)?;
+    let job = job(args, &problem, [candidate, against(args, &problem)?])?;
     let map = machine::stored(&Place::new(&args.place));
     let voice = Voice::new(Quiet);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map, voice };
-    let (mut judge, _) = bench.open_aloud()?;
+    let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
     let judgement = judge.judge(&job)?;
     let of_ceiling = fractions(&problem, bench.map.as_ref(), &judgement);
     if Format::from_flag(args.json) == Format::Json {
@@ -57,8 +73,21 @@ pub fn run(args: &JudgeArgs) -> Outcome {
     Ok(Done::Complete)
 }
 
-fn job(args: &JudgeArgs, problem: &Problem) -> Result<Job, Failure> {
-    let names = baseline_names(problem);
+fn problem_folder(args: &JudgeArgs) -> Result<PathBuf, Failure> {
+    let given = args.problem.as_ref().ok_or_else(|| Failure::usage("no problem", "name a problem's folder"))?;
+    plan::problem_folder(given)
+}
+
+/// What the options compare with.
+fn against(args: &JudgeArgs, problem: &Problem) -> Result<Arm, Failure> {
+    match &args.against {
+        Some(text) => plan::arm(text, &baseline_names(problem), &[]),
+        None => Ok(Arm::Baseline(default_baseline(problem).to_owned())),
+    }
+}
+
+/// What the options ask about these two.
+fn job(args: &JudgeArgs, problem: &Problem, [candidate, against]: [Arm; 2]) -> Result<Job, Failure> {
     let slice = match &args.workloads {
         None => Slice::Declared,
         Some(text) => Slice::Named(plan::workloads(text, &workload_names(problem))?),
@@ -67,11 +96,6 @@ fn job(args: &JudgeArgs, problem: &Problem) -> Result<Job, Failure> {
         Some(process_pairs) => Fidelity::Fixed { alpha: args.alpha, process_pairs },
         None => Fidelity::Anytime { alpha: args.alpha, max_process_pairs: MAX_PROCESS_PAIRS },
     };
-    let against = match &args.against {
-        Some(text) => plan::arm(text, &names, &[])?,
-        None => Arm::Baseline(default_baseline(problem).to_owned()),
-    };
-    let candidate = plan::arm(&args.candidate, &names, &args.flags)?;
     Ok(Job { candidate, against, slice, fidelity, margin: args.margin, cap: args.cap })
 }
 

@@ -1,13 +1,14 @@
 //! `rooflab ledger`: reads back what is kept.
 
 use crate::args::{LedgerArgs, LedgerVerb};
+use crate::batch::{Answered, JUDGED, STARTED};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{Format, Place};
 use crate::progress::Progress;
 use crate::store::{self, Found};
 use crate::text::{align, line};
-use ::ledger::{CampaignSummary, Ledger};
-use model::Verdict;
+use ::ledger::{CampaignSummary, Filter, Ledger};
+use model::{Event, Verdict};
 use search::{Campaign, Candidate, Standing};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -66,6 +67,9 @@ fn show(ledger: &Ledger, id: &str, format: Format) -> Outcome {
     if let Some(found) = store::candidate(ledger, id)? {
         return show_candidate(&found, format);
     }
+    if let Some(answers) = batch(ledger, id)? {
+        return show_batch(&answers, format);
+    }
     let entry = ledger.get(id)?;
     super::print_json(&entry)
 }
@@ -82,6 +86,11 @@ fn show_campaign(ledger: &Ledger, summary: &CampaignSummary, format: Format) -> 
         println!("{}", line("seed", &spec.seed.to_string()));
         if !spec.hypothesis.is_empty() {
             println!("{}", line("hypothesis", &spec.hypothesis));
+        }
+    }
+    for (_, event) in &events {
+        if let Event::JudgeChecked { selftest, .. } = event {
+            println!("{}", line("judge", &crate::terminal::selftest(selftest.as_ref())));
         }
     }
     let progress = Progress::of(&campaign);
@@ -139,6 +148,43 @@ fn show_candidate(found: &Found, format: Format) -> Outcome {
     Ok(Done::Complete)
 }
 
+/// The judgements of the batch with this id; none when there is no such batch.
+fn batch(ledger: &Ledger, id: &str) -> Result<Option<Vec<Answered>>, Failure> {
+    let headings = ledger.list(&Filter { campaign: Some(id.to_owned()), ..Filter::default() })?;
+    if headings.is_empty() {
+        return Ok(None);
+    }
+    let judged = headings.iter().filter(|heading| heading.kind == JUDGED);
+    let answers = judged.map(|heading| {
+        let body = ledger.get(&heading.id.to_string())?.body;
+        serde_json::from_value(body).map_err(|error| {
+            Failure::environment(
+                format!("entry {} is no judgement: {error}", heading.id.short()),
+                "`rooflab ledger check`",
+            )
+        })
+    });
+    answers.collect::<Result<_, Failure>>().map(Some)
+}
+
+fn show_batch(answers: &[Answered], format: Format) -> Outcome {
+    if format == Format::Json {
+        return super::print_json(&answers);
+    }
+    let heads = ["candidate", "source", "verdict", "speed-up"].map(String::from);
+    let row = |answer: &Answered| {
+        [
+            answer.asked.file.clone(),
+            answer.judgement.candidate.short(),
+            answer.judgement.verdict.to_string().lines().next().unwrap_or_default().chars().take(80).collect(),
+            answer.judgement.speedup().map_or_else(|| "-".to_owned(), |gain| format!("{gain:.3}x")),
+        ]
+    };
+    let rows: Vec<[String; 4]> = std::iter::once(heads).chain(answers.iter().map(row)).collect();
+    println!("{}", align(&rows));
+    Ok(Done::Complete)
+}
+
 fn check(ledger: &Ledger) -> Outcome {
     let integrity = ledger.integrity()?;
     println!("{} entries and {} blobs held against their digests", integrity.entries, integrity.blobs);
@@ -155,6 +201,10 @@ fn import(ledger: &mut Ledger, file: &Path) -> Outcome {
     let input = File::open(file).map_err(|error| Failure::file(file, &error))?;
     let imported = ledger.import(&mut BufReader::new(input))?;
     println!("{} entries are new, {} were here already", imported.entries, imported.known);
+    let batches = ledger.list(&Filter { kind: Some(STARTED.to_owned()), ..Filter::default() })?;
+    if let Some(id) = batches.last().and_then(|heading| heading.campaign.as_deref()) {
+        println!("the newest batch here is {id}: `rooflab ledger show {id}` lists it");
+    }
     Ok(Done::Complete)
 }
 

@@ -10,12 +10,13 @@ use crate::judges::Judges;
 use crate::machine::{self, Freshness};
 use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
-use crate::phases::Subject;
+use crate::phases::{Credentials, Subject};
 use crate::plan::{Confinement, Format, RunPlan, Start};
 use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
 use crate::terminal::Terminal;
 use jiff::Timestamp;
+use judge::message::Ready;
 use ledger::Ledger;
 use map::Depth;
 use model::{BaselineSpec, CampaignSpec, Event, Seconds};
@@ -107,9 +108,10 @@ fn spec_of(baseline: &problems::Baseline) -> BaselineSpec {
 fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken, voice: &Voice) -> Outcome {
     let map = machine::obtain(&mut ledger, voice, Depth::Quick, Freshness::Stored)?;
     let bounds = Bounds::new(problem, &map);
+    let selftest = ledger.latest_selftest(&map.fingerprint, env!("CARGO_PKG_VERSION"))?;
     let bench =
         Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
-    let (judge, _) = bench.open_aloud()?;
+    let (judge, opened) = bench.open_aloud(Ready::Declared)?;
     let mut judges = Judges::new(bench, judge);
     let Taken { id, spec, events } = campaign;
     let mut journal = CampaignJournal { ledger: &mut ledger, campaign: id.clone(), problem: problem.digest };
@@ -131,6 +133,7 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
         proposer: &mut proposer,
         policy: Policy::default(),
         sustained: plan.sustained,
+        credentials: Credentials { selftest, sandbox: opened.sandbox },
     };
     actions::run(&mut driver, &mut setting)?;
     driver.enter(Phase::Report, None);

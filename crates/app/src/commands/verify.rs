@@ -10,6 +10,7 @@ use crate::session::{Bench, baseline_names, problem};
 use crate::terminal::Quiet;
 use crate::{store, text};
 use jiff::Timestamp;
+use judge::message::Ready;
 use ledger::Draft;
 
 /// Kind of the ledger's entry.
@@ -28,7 +29,7 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     let voice = Voice::new(Quiet);
     let map = machine::stored(&place);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map, voice };
-    let (mut judge, _) = bench.open_aloud()?;
+    let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
     let before = ledger.count_look(Timestamp::now(), None, &problem.digest)? - 1;
     let certificate = judge.climb(&source, &baseline_names(&problem), args.sustained, before)?;
     ledger.append(&Draft::new(Timestamp::now(), KIND), &certificate)?;

@@ -131,7 +131,7 @@ impl CommandsPlan {
 
     /// All that decides how long A's runs take and how they scatter.
     pub(crate) fn first_arm(&self) -> String {
-        let here = std::env::current_dir().unwrap_or_default();
+        let here = std::env::current_dir().ok();
         let arm = self.arms.first().map(|arm| (&arm.command, &arm.prepare, &arm.cwd, &arm.env, &arm.input));
         format!("{here:?} {arm:?} {:?} {:?} {:?} {:?}", self.shell, self.outputs, self.on_failure, self.pin)
     }

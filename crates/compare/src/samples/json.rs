@@ -106,12 +106,11 @@ fn google(json: &Value) -> Result<Vec<SampleSet>, Problem> {
             Problem::new(format!("`{name}` has no real_time"), "export it again with --benchmark_format=json")
         })?;
         let seconds = time / unit.per_second();
-        match sets.iter_mut().find(|set| set.name == name) {
-            Some(set) => set.seconds.push(seconds),
-            None => {
-                let label = json.get("context").and_then(label_in);
-                sets.push(SampleSet { label, ..SampleSet::new(name, Format::GoogleBenchmark, vec![seconds]) });
-            }
+        if let Some(set) = sets.iter_mut().find(|set| set.name == name) {
+            set.seconds.push(seconds);
+        } else {
+            let label = json.get("context").and_then(label_in);
+            sets.push(SampleSet { label, ..SampleSet::new(name, Format::GoogleBenchmark, vec![seconds]) });
         }
     }
     if sets.is_empty() && !all.is_empty() {

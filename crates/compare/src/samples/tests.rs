@@ -73,14 +73,29 @@ fn nvbench_reads_its_samples() {
     assert!(read(&path, &Reading::default()).unwrap_err().to_string().contains("cut off"));
 }
 
+fn is_refused(name: &str, text: &str, problem: &str, fix: &str) {
+    let error = read_text(name, text, &Reading::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains(problem) && message.contains(fix), "{message}");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn bad_rows_name_the_problem_and_the_fix() {
+    let check = is_refused;
+    check("a.json", "[1, 2]", "list of other things", "an object a result");
+    check("a.json", r#"[{"x_ms": 1}, {"x_ms": 2"#, "ends in the middle", "export it again");
+    check("a.json", r#"[{"x_ms": 1}, {"x_ms": "2 ms"}]"#, "row 2: `x` is \"2 ms\"", "leave the key away");
+    check("a.json", r#"[{"x_ms": 1}, {"x_ms": -2}]"#, "negative", "CLOCK_MONOTONIC");
+    check("a.json", r#"[{"x": 1}, {"x": 2}]"#, "unit of `x`", "--unit");
+    check("a.json", r#"[{"x_ms": 1, "y": 1}, {"x_ms": 2}]"#, "mixes columns", "every column");
+    check("a.json", r#"[{"at": 2, "x_ms": 1}, {"at": 1, "x_ms": 2}]"#, "row 2: the clock goes backwards", "steady");
+    check("a.json", r#"[{"x_s": 1}, {"x_s": 1e999}]"#, "not JSON", "again");
+}
+
 #[test]
 fn bad_files_name_the_problem_and_the_fix() {
-    let check = |name: &str, text: &str, problem: &str, fix: &str| {
-        let error = read_text(name, text, &Reading::default()).unwrap_err();
-        let message = error.to_string();
-        assert!(message.contains(problem) && message.contains(fix), "{message}");
-        assert_eq!(error.exit_code(), 2);
-    };
+    let check = is_refused;
     check("a.csv", "", "is empty", "again");
     check("a.csv", "  \n\n", "is empty", "again");
     check("a.csv", "# nothing\n", "no rows", "one sample a line");
@@ -131,14 +146,6 @@ fn bad_files_name_the_problem_and_the_fix() {
     );
     check("a.json", r#"{"benchmarks": [{"name": "k", "states": [{"name": "s"}]}]}"#, "only summaries", "--jsonbin");
     check("a.json", r#"{"metadata": {"unit": "byte"}, "benchmarks": [{"runs": []}]}"#, "not in time", "measures time");
-    check("a.json", "[1, 2]", "list of other things", "an object a result");
-    check("a.json", r#"[{"x_ms": 1}, {"x_ms": 2"#, "ends in the middle", "export it again");
-    check("a.json", r#"[{"x_ms": 1}, {"x_ms": "2 ms"}]"#, "row 2: `x` is \"2 ms\"", "leave the key away");
-    check("a.json", r#"[{"x_ms": 1}, {"x_ms": -2}]"#, "negative", "CLOCK_MONOTONIC");
-    check("a.json", r#"[{"x": 1}, {"x": 2}]"#, "unit of `x`", "--unit");
-    check("a.json", r#"[{"x_ms": 1, "y": 1}, {"x_ms": 2}]"#, "mixes columns", "every column");
-    check("a.json", r#"[{"at": 2, "x_ms": 1}, {"at": 1, "x_ms": 2}]"#, "row 2: the clock goes backwards", "steady");
-    check("a.json", r#"[{"x_s": 1}, {"x_s": 1e999}]"#, "not JSON", "again");
     check("a.csv", "commit,x_ms\nabc,5\n", "1 sample,", "at least 20");
     check("a.json", r#"{"rooflab": "compare/99"}"#, "schema `compare/99`", "compare/1");
 }

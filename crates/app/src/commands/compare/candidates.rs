@@ -12,6 +12,7 @@ use crate::session::{Bench, baseline_names, problem, workload_names};
 use crate::terminal::Quiet;
 use ::compare::environment::Snapshot;
 use ::compare::{ArmReport, Comparison, SigmaOf, Unit};
+use judge::message::Ready;
 use model::{Arm, Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
 use problems::Problem;
 use stats::{Decision, smallest_effect};
@@ -31,7 +32,7 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
     let confinement = Confinement::from_flag(args.candidates.unconfined);
     let before = Snapshot::take();
     let bench = Bench { folder, confinement, map, voice: Voice::new(Quiet) };
-    let (mut judge, _) = bench.open_aloud()?;
+    let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
     let judgement = judge.judge(&job)?;
     let names = names(args);
     let state = Snapshot::take();

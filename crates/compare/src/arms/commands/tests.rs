@@ -152,7 +152,9 @@ fn a_failure_in_the_middle_keeps_what_was_measured_and_leaves_nothing_running() 
 fn files_that_leave_the_page_cache_are_told() {
     let disk = |readings: &[u64]| {
         let mut disk = FromDisk::default();
-        readings.iter().for_each(|bytes| disk.count(*bytes));
+        for bytes in readings {
+            disk.count(*bytes);
+        }
         disk.warning("cat x").map(|warning| warning.what)
     };
     // The first run fills the cache.

@@ -28,7 +28,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
 
-pub use edits::FLAG_ALLOW_LIST;
+pub use edits::OFFERED_FLAGS;
 pub use syntax::Code;
 
 /// Name in the ledger.

@@ -1,12 +1,10 @@
-//! Compiler flags from a list that the judge enforces too: one is added or taken away.
+//! Compiler flags: one is added or taken away. All are on the allow-list that the judge enforces.
 
 use super::Offer;
 use crate::proposers::embedded::syntax::Code;
 
-/// Flags that a candidate may ask for. None changes what a correct program means beyond the order and the special
-/// cases of float arithmetic, which the judge's tolerance covers; none reads or writes a file. Those that more often pay
-/// come first.
-pub const FLAG_ALLOW_LIST: &[&str] = &[
+/// What is offered, of what a candidate may ask for (`model::is_allowed_flag`). Those that more often pay come first.
+pub const OFFERED_FLAGS: &[&str] = &[
     "-fassociative-math",
     "-mprefer-vector-width=512",
     "-funroll-loops",
@@ -42,7 +40,7 @@ pub const FLAG_ALLOW_LIST: &[&str] = &[
 /// Each flag that is missing, each that is there.
 pub fn offers(code: &Code) -> Vec<Offer> {
     let mut found = Vec::new();
-    for flag in FLAG_ALLOW_LIST {
+    for flag in OFFERED_FLAGS {
         let (what, flags) = if let Some(at) = code.flags.iter().position(|f| f == flag) {
             let mut flags = code.flags.clone();
             flags.remove(at);
@@ -71,4 +69,15 @@ fn with(flags: &[String], flag: &str) -> Vec<String> {
         }
     }
     flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_judge_allows_what_is_offered() {
+        let refused: Vec<_> = OFFERED_FLAGS.iter().filter(|flag| !model::is_allowed_flag(flag)).collect();
+        assert!(refused.is_empty(), "{refused:?}");
+    }
 }

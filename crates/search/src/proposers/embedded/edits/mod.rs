@@ -29,7 +29,7 @@ use super::syntax::Code;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-pub use flag::FLAG_ALLOW_LIST;
+pub use flag::OFFERED_FLAGS;
 
 /// One thing that an edit could do.
 #[derive(Clone, Debug, PartialEq)]
