@@ -56,7 +56,11 @@ const RUNNER: &[Row] = &[
          *(volatile int *)((char *)out + 1) = 1;",
         (CRASHED, "SIGBUS"),
     ),
-    row("stack overflow", "volatile char field[1 << 16]; field[0] = 1; again(x, gate, weight, out, rows, field);", (CRASHED, "SIGSEGV")),
+    row(
+        "stack overflow",
+        "volatile char field[1 << 16]; field[0] = 1; again(x, gate, weight, out, rows, field);",
+        (CRASHED, "SIGSEGV"),
+    ),
     row("a jump to nowhere", "((void (*volatile)(void))8)();", (CRASHED, "SIGSEGV at address 0x8")),
     row("a jump into its data", "((void (*)(void))(uintptr_t)line)();", (CRASHED, "SIGSEGV")),
     row("abort", "raw(KILL, raw(GETPID, 0, 0, 0), 6, 0);", (CALL, "")),
@@ -82,7 +86,11 @@ const BUILDER: &[Row] = &[
     text("dies of its own error", "int f(void) { return undeclared; }", (BUILD, "undeclared")),
     text("prints megabytes", FLOOD, (BUILD, "flood")),
     text("prints what is no text", "_Static_assert(0, \"\\xff\\xfe\\x80\");", (BUILD, "static assertion failed")),
-    text("prints as if it were the sandbox", "#pragma GCC error \"rooflab: sandbox: landlock: gone\"", (BUILD, "landlock: gone")),
+    text(
+        "prints as if it were the sandbox",
+        "#pragma GCC error \"rooflab: sandbox: landlock: gone\"",
+        (BUILD, "landlock: gone"),
+    ),
     text("takes all memory", "char field[(size_t)1 << 62];", (BUILD, "")),
     text("nests without end", NESTED, (BUILD, "")),
     text("the linker fails", "extern int nowhere(void); int g(void) { return nowhere(); }", (BUILD, "nowhere")),
@@ -90,7 +98,13 @@ const BUILDER: &[Row] = &[
     Row { name: "KILL", before: ENDLESS, body: "", signal: Some(("KILL", "cc1")), said: (BUILD, "") },
     Row { name: "SEGV", before: ENDLESS, body: "", signal: Some(("SEGV", "cc1")), said: (BUILD, "") },
     Row { name: "TERM", before: ENDLESS, body: "", signal: Some(("TERM", "cc1")), said: (BUILD, "") },
-    Row { name: "KILL to the driver", before: ENDLESS, body: "", signal: Some(("KILL", "cc")), said: (BUILD, "ended by a limit") },
+    Row {
+        name: "KILL to the driver",
+        before: ENDLESS,
+        body: "",
+        signal: Some(("KILL", "cc")),
+        said: (BUILD, "ended by a limit"),
+    },
     // Nobody else ends it: the judge's own limit of 30 s does.
     Row { name: "STOP", before: ENDLESS, body: "", signal: Some(("STOP", "cc1")), said: (BUILD, "ended by a limit") },
 ];
@@ -156,7 +170,8 @@ fn strike(judge: u32, signal: &'static str, whom: &'static str) {
             for pid in descendants(judge) {
                 let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
                 let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-                let is_it = words.iter().take(2).any(|word| word.rsplit(|byte| *byte == b'/').next() == Some(whom.as_bytes()));
+                let is_it =
+                    words.iter().take(2).any(|word| word.rsplit(|byte| *byte == b'/').next() == Some(whom.as_bytes()));
                 if is_it {
                     // A moment, so that it is at its work and not at its own start.
                     std::thread::sleep(Duration::from_millis(200));
@@ -174,7 +189,10 @@ fn walk(rows: &[Row]) {
     let (_folder, problem) = impatient();
     let mut door = Door::open(&problem);
     // The first job leaves what is kept from job to job: memory by workload.
-    door.gate("void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {}", "rows=16");
+    door.gate(
+        "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {}",
+        "rows=16",
+    );
     let before = door.held();
     let mut wrong = String::new();
     for (i, row) in rows.iter().enumerate() {
