@@ -140,9 +140,9 @@ unsafe fn obey(plan: &Plan) {
         let sizes = (&raw const (*order).sizes).read_volatile();
         for call in 0..calls {
             let mut buffers = [null_mut::<u8>(); MAX_ARGUMENTS];
-            for i in 0..MAX_ARGUMENTS {
+            for (i, buffer) in buffers.iter_mut().enumerate() {
                 let offset = (&raw const (*order).offsets[call][i]).read_volatile() as usize;
-                buffers[i] = plan.bases[i].wrapping_add(offset);
+                *buffer = plan.bases[i].wrapping_add(offset);
             }
             function(buffers.as_ptr(), sizes.as_ptr());
         }
