@@ -4,6 +4,7 @@
 
 use crate::door::{Door, descendants};
 use crate::rig::{self, problem};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -208,10 +209,10 @@ fn walk(rows: &[Row]) {
         let short: String = verdict.chars().take(200).collect();
         println!("{name:40} {}", short.lines().next().unwrap_or_default());
         if !verdict.starts_with(said.0) || !verdict.contains(said.1) {
-            wrong += &format!("{name}: expected {said:?}, got {short}\n");
+            let _ = writeln!(wrong, "{name}: expected {said:?}, got {short}");
         }
         if verdict.len() > 20 << 10 {
-            wrong += &format!("{name}: {} bytes of evidence\n", verdict.len());
+            let _ = writeln!(wrong, "{name}: {} bytes of evidence", verdict.len());
         }
         let after = door.held();
         // What has been built is kept, each in a file without a name.
@@ -219,7 +220,7 @@ fn walk(rows: &[Row]) {
             && after.descriptors <= before.descriptors + i + 1
             && after.mappings <= before.mappings + 4;
         if !is_same {
-            wrong += &format!("{name}: left something: {before:?} before, {after:?} after\n");
+            let _ = writeln!(wrong, "{name}: left something: {before:?} before, {after:?} after");
         }
     }
     let left = door.close();
