@@ -112,6 +112,18 @@ pub struct Failure {
     pub kept: Option<Box<Outcome>>,
 }
 
+/// What a run found, or what a failed one kept, with notes.
+pub(crate) fn noted(mut result: Result<Outcome, Failure>, notes: Vec<String>) -> Result<Outcome, Failure> {
+    let outcome = match &mut result {
+        Ok(outcome) => Some(outcome),
+        Err(failure) => failure.kept.as_deref_mut(),
+    };
+    if let Some(outcome) = outcome {
+        outcome.notes.extend(notes);
+    }
+    result
+}
+
 impl From<CompareError> for Failure {
     fn from(error: CompareError) -> Self {
         Self { error, kept: None }
