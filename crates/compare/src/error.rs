@@ -112,15 +112,16 @@ pub struct Failure {
     pub kept: Option<Box<Outcome>>,
 }
 
-/// What a run found, or what a failed one kept, with notes.
-pub(crate) fn noted(mut result: Result<Outcome, Failure>, notes: Vec<String>) -> Result<Outcome, Failure> {
+/// Changes what a run found, or what a failed one kept.
+pub(crate) fn amended(
+    mut result: Result<Outcome, Failure>,
+    change: impl FnOnce(&mut Outcome),
+) -> Result<Outcome, Failure> {
     let outcome = match &mut result {
         Ok(outcome) => Some(outcome),
         Err(failure) => failure.kept.as_deref_mut(),
     };
-    if let Some(outcome) = outcome {
-        outcome.notes.extend(notes);
-    }
+    outcome.map(change);
     result
 }
 

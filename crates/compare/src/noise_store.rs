@@ -4,7 +4,7 @@
 //! is as good as absent, and says why. No verdict depends on it.
 
 use crate::environment::machine;
-use crate::error::noted;
+use crate::error::amended;
 use crate::{CompareError, DaysNoise, Event, Failure, Outcome, Plan, SigmaOf, markdown};
 use serde::{Deserialize, Serialize};
 use stats::Noise;
@@ -183,7 +183,7 @@ pub fn run_with_noise(
     {
         notes.push(format!("the noise could not be kept in {} ({error})", store.folder.display()));
     }
-    noted(result, notes)
+    amended(result, |outcome| outcome.notes.extend(notes))
 }
 
 /// The sigma that this session measured, unless the session is void.

@@ -9,7 +9,7 @@ use super::process::{Launch, Output, execute};
 use super::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
-use crate::error::noted;
+use crate::error::amended;
 use crate::{CompareError, Event, Failure, Outcome, Settings, interrupt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -139,7 +139,7 @@ pub(crate) fn run(plan: &GitPlan, settings: &Settings, on: &mut dyn FnMut(&Event
     let mut builder = Builder { plan, slots: [a, b], commits: [base, patch], seed: 0, empty: Vec::new() };
     let result = builder.compare(settings, on);
     let notes = builder.notes(&repo);
-    noted(result, notes)
+    amended(result, |outcome| outcome.notes.extend(notes))
 }
 
 impl GitPlan {

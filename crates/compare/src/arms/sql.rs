@@ -10,7 +10,7 @@ mod psql;
 use crate::arms::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
-use crate::error::noted;
+use crate::error::amended;
 use crate::{CompareError, Event, Failure, Outcome, Settings};
 use psql::Session;
 use serde_json::Value;
@@ -68,7 +68,7 @@ pub(crate) fn run(plan: &SqlPlan, settings: &Settings, on: &mut dyn FnMut(&Event
     let group = Group { arms: (0..plan.arms.len()).collect(), role: Role::Main };
     let result = watched(Work::Servers, None, on, |on| drive(&mut rig, &[group], settings, on));
     let notes = rig.notes();
-    noted(result, notes)
+    amended(result, |outcome| outcome.notes.extend(notes))
 }
 
 struct SqlRig<'a> {
