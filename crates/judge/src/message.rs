@@ -29,6 +29,9 @@ pub enum Request {
     Judge {
         /// The question.
         job: Job,
+        /// What a SIGINT does meanwhile.
+        #[serde(default)]
+        interrupt: Interrupt,
     },
     /// Climb the ladder. Answer: `Climbed`.
     Climb {
@@ -64,6 +67,17 @@ pub enum Ready {
     Declared,
 }
 
+/// What a SIGINT does to a judge that is answering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interrupt {
+    /// It ends the judge: the app keeps what was judged before.
+    #[default]
+    Ends,
+    /// The judge answers with what it has measured by then.
+    Answers,
+}
+
 /// What the judge answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "response")]
@@ -82,6 +96,9 @@ pub enum Response {
     Judged {
         /// The answer.
         judgement: Box<Judgement>,
+        /// Whether it was cut short: it holds what was measured until then, and no verdict.
+        #[serde(default)]
+        is_cut_short: bool,
     },
     /// The answer to `Climb`.
     Climbed {

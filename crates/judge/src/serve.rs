@@ -1,9 +1,9 @@
 //! The judge's process: one request a line in, answers out. Nothing else is printed.
 
 use crate::judge::{EnvError, Judge};
-use crate::message::{Request, Response};
+use crate::message::{Interrupt, Request, Response};
 use crate::sandbox::Confinement;
-use crate::{export, ladder};
+use crate::{export, interrupt, ladder};
 use std::io::{BufRead, Write};
 
 /// Runs the role until its input ends.
@@ -44,7 +44,14 @@ fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvEr
     let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
     match request {
         Request::Open { .. } => unreachable!("answered above"),
-        Request::Judge { job } => Ok(Response::Judged { judgement: Box::new(judge.judge(&job)?) }),
+        Request::Judge { job, interrupt: means } => {
+            if means == Interrupt::Answers {
+                interrupt::listen();
+            }
+            let judgement = Box::new(judge.judge(&job)?);
+            let is_cut_short = interrupt::asked();
+            Ok(Response::Judged { judgement, is_cut_short })
+        }
         Request::Climb { source, baselines, sustained, looks } => {
             let climb = ladder::Climb { source, baselines, sustained, looks };
             let certificate = ladder::climb(judge, &climb, &mut |text| say(&Response::Progress { text: text.into() }))?;
