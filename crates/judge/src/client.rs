@@ -3,7 +3,7 @@
 //! Must not judge anything itself.
 
 use crate::message::{Interrupt, Opened, Ready, Request, Response};
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
+use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -38,6 +38,9 @@ pub enum JudgeError {
     /// The judge said something else than was asked for.
     #[error("the judge's answer makes no sense: {0}")]
     Nonsense(String),
+    /// What a candidate is to be compared with does not work.
+    #[error("the base of the comparison does not work: {0}")]
+    Against(Verdict),
     /// The judge's own words.
     #[error("{0}")]
     Said(String),
@@ -190,6 +193,7 @@ impl JudgeProcess {
             match serde_json::from_str(&line) {
                 Ok(Response::Progress { text }) => (self.progress)(&text),
                 Ok(Response::Error { message }) => return Err(JudgeError::Said(message)),
+                Ok(Response::Against { verdict }) => return Err(JudgeError::Against(verdict)),
                 Ok(response) => return Ok(response),
                 Err(_) => return Err(JudgeError::Nonsense(line.chars().take(SHOWN).collect())),
             }

@@ -144,9 +144,11 @@ fn functions(
     endian: Endianness,
     is_wanted: impl Fn(&elf::Sym64<Endianness>) -> bool,
 ) -> BTreeSet<String> {
-    let is_function =
-        |symbol: &elf::Sym64<Endianness>| matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_NOTYPE);
-    let found = symbols.iter().filter(|symbol| !symbol.is_undefined(endian) && is_function(symbol) && is_wanted(symbol));
+    let is_function = |symbol: &elf::Sym64<Endianness>| {
+        matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_NOTYPE)
+    };
+    let found =
+        symbols.iter().filter(|symbol| !symbol.is_undefined(endian) && is_function(symbol) && is_wanted(symbol));
     let name = |symbol: &elf::Sym64<Endianness>| {
         strings.get(symbol.st_name(endian)).ok().map(|name| String::from_utf8_lossy(name).into_owned())
     };
@@ -237,7 +239,8 @@ pub(crate) fn explained(note: &str) -> String {
         ("undefined symbol", "link it with the library that defines this"),
         ("version `", "build it on this machine"),
     ];
-    let note = note.strip_prefix("/proc/self/fd/").and_then(|rest| rest.split_once(": ")).map_or(note, |(_, rest)| rest);
+    let note =
+        note.strip_prefix("/proc/self/fd/").and_then(|rest| rest.split_once(": ")).map_or(note, |(_, rest)| rest);
     match fix.iter().find(|(part, _)| note.contains(part)) {
         Some((_, fix)) => format!("{note}; {fix}"),
         None => note.to_owned(),
@@ -338,9 +341,15 @@ mod tests {
         let check = |note: &str, expected: &str| {
             assert!(explained(note).starts_with(expected), "{}", explained(note));
         };
-        check("libx.so: cannot open shared object file: No such file", "libx.so: cannot open shared object file: No such file; a runner sees");
+        check(
+            "libx.so: cannot open shared object file: No such file",
+            "libx.so: cannot open shared object file: No such file; a runner sees",
+        );
         check("/proc/self/fd/5: undefined symbol: f", "undefined symbol: f; link it with");
-        check("/lib/libc.so.6: version `GLIBC_9.9' not found", "/lib/libc.so.6: version `GLIBC_9.9' not found; build it on");
+        check(
+            "/lib/libc.so.6: version `GLIBC_9.9' not found",
+            "/lib/libc.so.6: version `GLIBC_9.9' not found; build it on",
+        );
         check("something new", "something new");
     }
 }

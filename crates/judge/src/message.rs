@@ -3,7 +3,7 @@
 //! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
 //! one other response.
 
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Workload};
+use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -109,6 +109,11 @@ pub enum Response {
     Exported {
         /// Digest of the library.
         digest: Digest,
+    },
+    /// What the candidate is to be compared with does not work: nothing is said of the candidate.
+    Against {
+        /// How.
+        verdict: Verdict,
     },
     /// The environment failed: nothing is said of the candidate.
     Error {

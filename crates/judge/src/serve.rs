@@ -18,7 +18,10 @@ pub fn judge_main() -> ! {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let response = match serde_json::from_str(&line) {
-            Ok(request) => answer(&mut judge, request).unwrap_or_else(|e| Response::Error { message: e.to_string() }),
+            Ok(request) => answer(&mut judge, request).unwrap_or_else(|error| match error {
+                EnvError::Against(verdict) => Response::Against { verdict },
+                error => Response::Error { message: error.to_string() },
+            }),
             Err(e) => Response::Error { message: format!("not a request: {e}") },
         };
         say(&response);

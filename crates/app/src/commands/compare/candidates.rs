@@ -25,6 +25,8 @@ use std::path::{Path, PathBuf};
 /// Pairs that show a spread at all.
 const LEAST_FOR_SPREAD: usize = 5;
 
+/// What to do about a candidate that fails.
+const HELP: &str = "`rooflab judge` shows all that the judge found out about a candidate";
 /// Why an interrupted run has no verdict.
 const INTERRUPTED: &str = "interrupted; the candidates that were running have been killed";
 
@@ -39,11 +41,11 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
     let confinement = Confinement::from_flag(args.candidates.unconfined);
     let before = Snapshot::take();
     let bench = Bench { folder, confinement, map, voice: Voice::new(Quiet) };
-    let help = libraries::help(&job, &problem);
+    let help = libraries::help(&job, &problem).unwrap_or_else(|| HELP.to_owned());
     let names = names(args);
-    let answer = ask(&bench, &job, |error| match (error, &help) {
-        (JudgeError::Said(text), Some(help)) => Failure::environment(format!("{text} (A is {})", names[0]), help),
-        (error, _) => error.into(),
+    let answer = ask(&bench, &job, |error| match error {
+        JudgeError::Against(verdict) => Failure::environment(format!("{}: {verdict}", names[0]), &help),
+        error => error.into(),
     })?;
     let state = Snapshot::take();
     let found = outcome(&answer.judgement, &names, settings, job.fidelity);
@@ -57,8 +59,7 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
     if is_interrupted {
         return Ok((found, Some(Failure::Interrupted(INTERRUPTED.to_owned()))));
     }
-    let help = help.as_deref().unwrap_or("`rooflab judge` shows all that the judge found out about a candidate");
-    let failure = found.aborted.as_ref().map(|why| Failure::environment(why, help));
+    let failure = found.aborted.as_ref().map(|why| Failure::environment(why, &help));
     Ok((found, failure))
 }
 

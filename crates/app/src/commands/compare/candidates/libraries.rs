@@ -30,9 +30,13 @@ pub fn arm(text: &str, problem: &Problem) -> Result<Arm, Failure> {
 /// By its name, `libx.so.1.2` included, or by its first bytes.
 fn is_library(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    ENDS.iter().any(|end| name.ends_with(end)) || name.contains(".so.") || begins_as_elf(path)
+}
+
+fn begins_as_elf(path: &Path) -> bool {
     let mut beginning = [0; library::MAGIC.len()];
-    let is_elf = || File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok();
-    ENDS.iter().any(|end| name.ends_with(end)) || name.contains(".so.") || (is_elf() && beginning == library::MAGIC)
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    read.is_ok() && beginning == library::MAGIC
 }
 
 fn prebuilt(path: &Path, problem: &Problem) -> Result<Library, Failure> {
