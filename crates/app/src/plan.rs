@@ -231,7 +231,7 @@ pub fn workloads(text: &str, known: &[String]) -> Result<Vec<String>, Failure> {
 /// When the file can't be read, or is JSON but no source.
 pub fn source(path: &Path, flags: &[String]) -> Result<Source, Failure> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "name a C file"))?;
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), help(&error)))?;
     let mut source = if path.extension().is_some_and(|extension| extension == "json") {
         serde_json::from_str(&text).map_err(|error| {
             Failure::usage(format!("{}: {error}", path.display()), "a JSON candidate has language, text and flags")
@@ -241,6 +241,13 @@ pub fn source(path: &Path, flags: &[String]) -> Result<Source, Failure> {
     };
     source.flags.extend_from_slice(flags);
     Ok(source)
+}
+
+fn help(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => "name a C file; libraries are for `rooflab compare --problem`",
+        _ => "name a C file",
+    }
 }
 
 #[cfg(test)]

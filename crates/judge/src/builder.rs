@@ -36,14 +36,16 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// What is kept of a compiler's words.
 const LOG: usize = 16 << 10;
 
-/// A vetted artefact that can't change any more.
+/// An artefact that can't change any more: vetted, or made for a prebuilt library.
 pub struct Artefact {
     /// The sealed memory file.
     pub file: File,
-    /// Its content's digest.
+    /// Its content's digest; the library's, where it is a shim.
     pub digest: Digest,
     /// What the compiler printed.
     pub log: String,
+    /// The prebuilt library that it is the shim of, sealed as well.
+    pub behind: Option<File>,
 }
 
 /// The builder's end in the judge.
@@ -120,7 +122,21 @@ impl Builder {
             return Ok(Err(verdict));
         }
         let file = memory::sealed(&built.bytes)?;
-        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log })))
+        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log, behind: None })))
+    }
+
+    /// A prebuilt library, as it is where it has the runner's own entry, else behind the shim whose text is `shim`.
+    /// Nothing is vetted: it is its owner's.
+    ///
+    /// # Errors
+    /// When the shim does not build.
+    pub fn prebuilt(&self, library: &[u8], shim: Option<&str>) -> Result<Rc<Artefact>, SandboxError> {
+        let (sealed, digest, log) = (memory::sealed(library)?, Digest::of(library), String::new());
+        let Some(shim) = shim else { return Ok(Rc::new(Artefact { file: sealed, digest, log, behind: None })) };
+        let built = self.compile(shim, &[])?.map_err(|verdict| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("the shim of a library does not build: {verdict}"))
+        })?;
+        Ok(Rc::new(Artefact { file: memory::sealed(&built.bytes)?, digest, log, behind: Some(sealed) }))
     }
 
     /// Builds code of the problem's author, trusted, into a file that this process can load.

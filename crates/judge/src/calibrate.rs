@@ -1,7 +1,7 @@
 //! Short timings of our own kernels, to size probes and slowed twins. Nothing here is a result.
 
 use crate::judge::{EnvError, Judge};
-use crate::runner::{Code, Runner, StartFailure};
+use crate::runner::{Code, Ending, Runner, StartFailure};
 use crate::sandbox::SandboxError;
 use crate::side::{Placement, Purpose, Side};
 use model::Verdict;
@@ -29,7 +29,12 @@ impl Judge {
             StartFailure::Candidate(verdict) => failed(verdict),
         })?;
         let order = probe.order(OP_CALL, 1, Placement::Pool);
-        let mut call = || runner.batch(&order, Duration::from_secs(60)).map_err(|ending| failed(ending.verdict()));
+        let mut call = || {
+            runner.batch(&order, Duration::from_secs(60)).map_err(|ending| match ending {
+                Ending::Interrupted => EnvError::Interrupted,
+                ending => failed(ending.verdict()),
+            })
+        };
         call()?;
         (0..n).map(|_| call()).collect()
     }

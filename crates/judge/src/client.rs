@@ -2,8 +2,8 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Opened, Ready, Request, Response};
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
+use crate::message::{Interrupt, Opened, Ready, Request, Response};
+use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -38,6 +38,9 @@ pub enum JudgeError {
     /// The judge said something else than was asked for.
     #[error("the judge's answer makes no sense: {0}")]
     Nonsense(String),
+    /// What a candidate is to be compared with does not work.
+    #[error("the base of the comparison does not work: {0}")]
+    Against(Verdict),
     /// The judge's own words.
     #[error("{0}")]
     Said(String),
@@ -51,6 +54,15 @@ pub struct JudgeProcess {
     responses: BufReader<ChildStdout>,
     progress: Box<dyn FnMut(&str) + Send>,
     silence: Duration,
+}
+
+/// What a judge says that can be interrupted.
+#[derive(Debug)]
+pub struct Answer {
+    /// All that was measured.
+    pub judgement: Judgement,
+    /// Whether it was cut short, so that there is no verdict.
+    pub is_cut_short: bool,
 }
 
 /// How to open a problem.
@@ -111,10 +123,28 @@ impl JudgeProcess {
     /// # Errors
     /// When the environment fails; the candidate's failures are verdicts.
     pub fn judge(&mut self, job: &Job) -> Result<Judgement, JudgeError> {
-        match self.ask_within(&Request::Judge { job: job.clone() }, self.silence.saturating_add(job.cap.into()))? {
-            Response::Judged { judgement } => Ok(*judgement),
+        self.judge_as(job, Interrupt::Ends).map(|answer| answer.judgement)
+    }
+
+    /// Judges one candidate; a SIGINT to the judge has it answer with what was measured by then.
+    ///
+    /// # Errors
+    /// As [`Self::judge`].
+    pub fn judge_until_interrupted(&mut self, job: &Job) -> Result<Answer, JudgeError> {
+        self.judge_as(job, Interrupt::Answers)
+    }
+
+    fn judge_as(&mut self, job: &Job, interrupt: Interrupt) -> Result<Answer, JudgeError> {
+        let request = Request::Judge { job: job.clone(), interrupt };
+        match self.ask_within(&request, self.silence.saturating_add(job.cap.into()))? {
+            Response::Judged { judgement, is_cut_short } => Ok(Answer { judgement: *judgement, is_cut_short }),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
+    }
+
+    /// The judge's process, for a signal.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Climbs the ladder with a candidate.
@@ -163,6 +193,7 @@ impl JudgeProcess {
             match serde_json::from_str(&line) {
                 Ok(Response::Progress { text }) => (self.progress)(&text),
                 Ok(Response::Error { message }) => return Err(JudgeError::Said(message)),
+                Ok(Response::Against { verdict }) => return Err(JudgeError::Against(verdict)),
                 Ok(response) => return Ok(response),
                 Err(_) => return Err(JudgeError::Nonsense(line.chars().take(SHOWN).collect())),
             }

@@ -5,6 +5,7 @@
 
 use crate::arm;
 use crate::builder::Builder;
+use crate::interrupt;
 use crate::measure::Task;
 use crate::message::{Opened, Ready};
 use crate::outcome::{combined, survives};
@@ -12,7 +13,7 @@ use crate::pairing::{Cores, Spent};
 use crate::runner::Code;
 use crate::sandbox::{Confinement, SandboxError};
 use crate::side::{Checked, Side};
-use model::{Digest, Fidelity, Job, Judgement, Map, Overhead, Slice, Trust, Verdict, Workload};
+use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Overhead, Slice, Trust, Verdict, Workload};
 use problems::{Family, Oracle, Problem, Tolerance};
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
@@ -21,6 +22,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// What people should know of prebuilt libraries.
+const UNVETTED: &str = "a prebuilt library is its owner's: it is not vetted, and code of its own may run as it loads; \
+                        from then on it is sealed and checked like a candidate";
 /// Shortest limit of a call.
 pub const LIMIT: Duration = Duration::from_secs(2);
 
@@ -39,6 +43,9 @@ pub enum EnvError {
     /// What the candidate is to be compared with does not work.
     #[error("the base of the comparison does not work: {0}")]
     Against(Verdict),
+    /// Whoever asked does not want to wait any more.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// What is known of one workload.
@@ -230,6 +237,14 @@ impl Judge {
     }
 
     fn judge_into(&mut self, job: &Job, judgement: &mut Judgement, spent: &mut Spent) -> Result<Verdict, EnvError> {
+        match self.judge_on(job, judgement, spent) {
+            // What was measured until then is in the judgement.
+            Err(EnvError::Interrupted) => Ok(Verdict::Undecided),
+            answer => answer,
+        }
+    }
+
+    fn judge_on(&mut self, job: &Job, judgement: &mut Judgement, spent: &mut Spent) -> Result<Verdict, EnvError> {
         let begin = Instant::now();
         let candidate = match arm::resolve(self, &job.candidate)? {
             Ok(code) => code,
@@ -243,6 +258,9 @@ impl Judge {
             judgement.log.clone_from(&artefact.log);
         }
         let against = arm::resolve(self, &job.against)?.map_err(EnvError::Against)?;
+        if [&job.candidate, &job.against].iter().any(|arm| matches!(arm, Arm::Library(_))) {
+            judgement.remarks.push(UNVETTED.to_owned());
+        }
         judgement.overhead.build = begin.elapsed().into();
         let deadline = Instant::now() + Duration::from(job.cap);
         let workloads = self.workloads(&job.slice)?;
@@ -256,6 +274,9 @@ impl Judge {
             judgement.shapes.push(shape);
             if !verdict.is_measured() {
                 return Ok(verdict);
+            }
+            if interrupt::asked() {
+                return Err(EnvError::Interrupted);
             }
             // The cascade: the other workloads are for survivors of the first.
             let is_cascade = matches!(job.fidelity, Fidelity::Anytime { .. });

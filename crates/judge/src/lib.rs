@@ -3,6 +3,7 @@
 //! Must not hold a candidate's code in its address space, believe a word of the runner's, or write the ledger.
 
 pub mod client;
+pub mod library;
 pub mod message;
 pub mod twin;
 
@@ -20,6 +21,8 @@ mod export;
 mod families;
 #[cfg(target_os = "linux")]
 mod folder;
+#[cfg(target_os = "linux")]
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]

@@ -87,8 +87,11 @@ impl Judge {
                 .ok_or_else(|| EnvError::Job("the problem has no work of the kind that this probe does".to_owned()))?;
             normalise(&mut shape, ratio);
         }
-        self.doubt(&mut shape, &Meeting { task, known: &known, sides: &sides, is_ceiling }, spent)?;
-        Ok(shape)
+        match self.doubt(&mut shape, &Meeting { task, known: &known, sides: &sides, is_ceiling }, spent) {
+            // What was measured stays. The whole has no verdict then.
+            Err(EnvError::Interrupted) => Ok(shape),
+            doubted => doubted.map(|()| shape),
+        }
     }
 
     /// Memory for both codes, the cached one where the workload was seen before.
@@ -175,7 +178,12 @@ impl Judge {
         let limit = Duration::from(self.problem.budget.call).max(LIMIT);
         let pairing = self.pairing(meeting, [&meeting.sides[0], &meeting.sides[1]], limit);
         loop {
-            let unit = pairing.run(&mut coins, spent)?;
+            let unit = match pairing.run(&mut coins, spent) {
+                Err(Broken::Interrupted) if !units.is_empty() => {
+                    return Ok(Measured { summary: session.summary(), units, stopped: false });
+                }
+                unit => unit?,
+            };
             let progress = session.push(unit.y);
             units.push(unit);
             // One unit at least: an estimate without evidence is still an estimate.
@@ -247,5 +255,6 @@ pub fn given(broken: Broken) -> Result<Verdict, EnvError> {
         Broken::Environment(error) => Err(error.into()),
         Broken::Candidate(verdict) => Ok(verdict),
         Broken::Against(verdict) => Err(EnvError::Against(verdict)),
+        Broken::Interrupted => Err(EnvError::Interrupted),
     }
 }

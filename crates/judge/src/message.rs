@@ -3,7 +3,7 @@
 //! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
 //! one other response.
 
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Workload};
+use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,6 +29,9 @@ pub enum Request {
     Judge {
         /// The question.
         job: Job,
+        /// What a SIGINT does meanwhile.
+        #[serde(default)]
+        interrupt: Interrupt,
     },
     /// Climb the ladder. Answer: `Climbed`.
     Climb {
@@ -64,6 +67,17 @@ pub enum Ready {
     Declared,
 }
 
+/// What a SIGINT does to a judge that is answering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interrupt {
+    /// It ends the judge: the app keeps what was judged before.
+    #[default]
+    Ends,
+    /// The judge answers with what it has measured by then.
+    Answers,
+}
+
 /// What the judge answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "response")]
@@ -82,6 +96,9 @@ pub enum Response {
     Judged {
         /// The answer.
         judgement: Box<Judgement>,
+        /// Whether it was cut short: it holds what was measured until then, and no verdict.
+        #[serde(default)]
+        is_cut_short: bool,
     },
     /// The answer to `Climb`.
     Climbed {
@@ -92,6 +109,11 @@ pub enum Response {
     Exported {
         /// Digest of the library.
         digest: Digest,
+    },
+    /// What the candidate is to be compared with does not work: nothing is said of the candidate.
+    Against {
+        /// How.
+        verdict: Verdict,
     },
     /// The environment failed: nothing is said of the candidate.
     Error {

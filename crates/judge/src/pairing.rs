@@ -73,6 +73,8 @@ pub enum Broken {
     Candidate(Verdict),
     /// What it is compared with does not work: a mistake of the question's.
     Against(Verdict),
+    /// Ctrl-C.
+    Interrupted,
 }
 
 /// The candidate, or what it is compared with.
@@ -100,7 +102,7 @@ impl Of {
     }
 
     fn ended(self, ending: &Ending) -> Broken {
-        self.broken(ending.verdict())
+        if *ending == Ending::Interrupted { Broken::Interrupted } else { self.broken(ending.verdict()) }
     }
 }
 

@@ -57,7 +57,7 @@ impl Judge {
         let (Some(map), Some(first)) = (&self.map, shape.candidate) else { return Ok(()) };
         let work = self.problem.work(&shape.workload);
         let Ok(mapped) = score::quarantine_limit(&work, map) else { return Ok(()) };
-        if first >= mapped || !matches!(meeting.task.job.candidate, Arm::Source(_)) {
+        if first >= mapped || !matches!(meeting.task.job.candidate, Arm::Source(_) | Arm::Library(_)) {
             return Ok(());
         }
         let map = map.clone();

@@ -4,6 +4,8 @@
 
 use crate::builder::Artefact;
 use crate::cgroup::Member;
+use crate::interrupt;
+use crate::library;
 use crate::memory::Memory;
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use model::{Rule, Stage, Verdict};
@@ -24,7 +26,7 @@ const NAP: Duration = Duration::from_micros(50);
 /// What a runner calls.
 #[derive(Clone)]
 pub enum Code {
-    /// A vetted artefact.
+    /// An artefact of the builder's.
     Artefact(Rc<Artefact>),
     /// Code of our own, by name, with extra loop turns after every call.
     Kernel {
@@ -55,6 +57,8 @@ pub enum Ending {
     Fault(i32, String, Option<Rule>),
     /// It outran its limit.
     TimedOut(Duration),
+    /// Whoever asked does not want to wait for it any more.
+    Interrupted,
 }
 
 impl Ending {
@@ -74,6 +78,8 @@ impl Ending {
             Self::TimedOut(limit) => {
                 failed(Stage::TimedOut, format!("no answer within {}", model::Seconds::from(*limit)))
             }
+            // It says nothing.
+            Self::Interrupted => Verdict::Undecided,
         }
     }
 }
@@ -132,7 +138,8 @@ impl Runner {
         let os = |e| StartFailure::Sandbox(SandboxError::Os(e));
         let control = Memory::new(size_of::<Control>()).map_err(os)?;
         let (code_word, spin) = match code {
-            Code::Artefact(_) => ("artefact".to_owned(), 0),
+            Code::Artefact(artefact) if artefact.behind.is_some() => (protocol::LIBRARY.to_owned(), 0),
+            Code::Artefact(_) => (protocol::ARTEFACT.to_owned(), 0),
             Code::Kernel { name, spin } => (format!("kernel:{name}"), *spin),
         };
         let mut words =
@@ -140,6 +147,7 @@ impl Runner {
         let mut descriptors = vec![(control.descriptor(), protocol::FD_CONTROL)];
         if let Code::Artefact(artefact) = code {
             descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
+            descriptors.extend(artefact.behind.as_ref().map(|file| (file.as_raw_fd(), protocol::FD_LIBRARY)));
         }
         for (i, argument) in arguments.iter().enumerate() {
             words.push(format!("{}:{}", if argument.writable { "w" } else { "r" }, argument.memory.len()));
@@ -166,7 +174,7 @@ impl Runner {
         match self.state() {
             STATE_SANDBOX_FAILED => return Err(SandboxError::Step(self.note()).into()),
             STATE_LOAD_FAILED => {
-                let verdict = Verdict::Failed { stage: Stage::Load, cause: self.note() };
+                let verdict = Verdict::Failed { stage: Stage::Load, cause: library::explained(&self.note()) };
                 return Err(StartFailure::Candidate(verdict));
             }
             _ => {}
@@ -221,6 +229,9 @@ impl Runner {
         limit: Duration,
         at_done: impl FnOnce(),
     ) -> Result<Duration, Ending> {
+        if interrupt::asked() {
+            return Err(Ending::Interrupted);
+        }
         self.sequence += 1;
         let sequence = self.sequence;
         // SAFETY: the runner is stopped; the page lives as long as `self`.
@@ -246,6 +257,9 @@ impl Runner {
                 }
                 if begin.elapsed() > limit {
                     return Err(Ending::TimedOut(limit));
+                }
+                if interrupt::asked() {
+                    return Err(Ending::Interrupted);
                 }
             }
         }

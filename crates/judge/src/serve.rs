@@ -1,9 +1,9 @@
 //! The judge's process: one request a line in, answers out. Nothing else is printed.
 
 use crate::judge::{EnvError, Judge};
-use crate::message::{Request, Response};
+use crate::message::{Interrupt, Request, Response};
 use crate::sandbox::Confinement;
-use crate::{export, ladder};
+use crate::{export, interrupt, ladder};
 use std::io::{BufRead, Write};
 
 /// Runs the role until its input ends.
@@ -18,7 +18,10 @@ pub fn judge_main() -> ! {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let response = match serde_json::from_str(&line) {
-            Ok(request) => answer(&mut judge, request).unwrap_or_else(|e| Response::Error { message: e.to_string() }),
+            Ok(request) => answer(&mut judge, request).unwrap_or_else(|error| match error {
+                EnvError::Against(verdict) => Response::Against { verdict },
+                error => Response::Error { message: error.to_string() },
+            }),
             Err(e) => Response::Error { message: format!("not a request: {e}") },
         };
         say(&response);
@@ -44,7 +47,14 @@ fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvEr
     let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
     match request {
         Request::Open { .. } => unreachable!("answered above"),
-        Request::Judge { job } => Ok(Response::Judged { judgement: Box::new(judge.judge(&job)?) }),
+        Request::Judge { job, interrupt: means } => {
+            if means == Interrupt::Answers {
+                interrupt::listen();
+            }
+            let judgement = Box::new(judge.judge(&job)?);
+            let is_cut_short = interrupt::asked();
+            Ok(Response::Judged { judgement, is_cut_short })
+        }
         Request::Climb { source, baselines, sustained, looks } => {
             let climb = ladder::Climb { source, baselines, sustained, looks };
             let certificate = ladder::climb(judge, &climb, &mut |text| say(&Response::Progress { text: text.into() }))?;

@@ -4,6 +4,7 @@ use crate::{Digest, Seconds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 /// A candidate as text: what is compiled, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +54,17 @@ pub enum Arm {
     Baseline(String),
     /// The probe of a ceiling, by name, sized to take about as long as the other arm.
     Ceiling(String),
+    /// A shared library that somebody else built. For `compare` alone: it is measured, not judged.
+    Library(Library),
+}
+
+/// A prebuilt shared library.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Library {
+    /// Its file.
+    pub path: PathBuf,
+    /// Digest of what the file held when it was named.
+    pub digest: Digest,
 }
 
 /// Which workloads.

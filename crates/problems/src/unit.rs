@@ -53,6 +53,23 @@ impl Problem {
             let _ = writeln!(text, "#pragma weak {prepare}");
         }
         let _ = writeln!(text, "#line 1 \"candidate.c\"\n{}", without_header(&source.text));
+        self.push_entries(&mut text, prepares.then_some(prepare.as_str()));
+        text
+    }
+
+    /// The translation unit that stands between the runner and a prebuilt library: the same two functions, calling the
+    /// library's own. They are weak, so that it links without the library. `prepare` is the library's, where it has one.
+    pub fn shim(&self, prepare: Option<&str>) -> String {
+        let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
+        for name in prepare.into_iter().chain([self.entry.as_str()]) {
+            let _ = writeln!(text, "#pragma weak {name}");
+        }
+        self.push_entries(&mut text, prepare);
+        text
+    }
+
+    /// The two functions that the runner calls.
+    fn push_entries(&self, text: &mut String, prepare: Option<&str>) {
         text.push_str("#line 1 \"rooflab.c\"\n");
         let _ = writeln!(
             text,
@@ -65,11 +82,10 @@ impl Problem {
             "__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) {\n    \
              (void)b, (void)s;\n",
         );
-        if prepares {
+        if let Some(prepare) = prepare {
             let _ = writeln!(text, "    if ({prepare}) {prepare}({});", self.values(&self.prepare_arguments()));
         }
         text.push_str("}\n");
-        text
     }
 
     /// The oracle's translation unit: `oracle.c` once with `real` as double and once as float, exporting

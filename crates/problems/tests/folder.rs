@@ -168,6 +168,12 @@ fn headers_and_units() {
     "#);
     let plain = matmul.unit(&Source::c("void matmul_small_m_prepared(void);"));
     assert!(!plain.contains("#pragma weak"), "only what is there is called: {plain}");
+    let shim = matmul.shim(Some("matmul_small_m_prepare"));
+    assert_eq!(unit.split_once("rooflab.c").unwrap().1, shim.split_once("rooflab.c").unwrap().1);
+    for name in ["matmul_small_m", "matmul_small_m_prepare"] {
+        assert!(shim.contains(&format!("#pragma weak {name}\n")), "it links without the library: {shim}");
+    }
+    assert!(!matmul.shim(None).contains("if (matmul_small_m_prepare)"), "only what is there is called");
     let attention = shipped("attention-prefill");
     assert!(attention.header().contains(
         "void attention_prefill(const float *q, const float *k, const float *v, float *out, float *scratch, int64_t len);"

@@ -19,12 +19,18 @@ pub const UNCONFINED: &str = "unconfined";
 pub const CONFINED: &str = "confined";
 /// Flag of a builder that runs a sanitizer's program: all address space, and a look at its own /proc.
 pub const CONFINED_WIDE: &str = "confined-wide";
+/// What a runner is told to load: an artefact.
+pub const ARTEFACT: &str = "artefact";
+/// What a runner is told to load: a prebuilt library, then the artefact that is its shim.
+pub const LIBRARY: &str = "library";
 /// Descriptor of the control page in the runner.
 pub const FD_CONTROL: i32 = 3;
 /// Descriptor of the artefact, a sealed memory file; absent (-1 in the plan) for code of our own.
 pub const FD_ARTEFACT: i32 = 4;
+/// Descriptor of the prebuilt library that the artefact is a shim of, a sealed memory file; absent for everything else.
+pub const FD_LIBRARY: i32 = 5;
 /// Descriptor of the first argument's memory; argument i has `FD_ARGUMENTS + i`.
-pub const FD_ARGUMENTS: i32 = 5;
+pub const FD_ARGUMENTS: i32 = 6;
 /// Where compilers, headers and libraries live: what a role may read, and all that its root holds beside /proc.
 pub const SYSTEM: [&str; 10] = [
     "/usr",

@@ -1,15 +1,19 @@
 //! The runner: maps its arguments, loads one candidate, seals itself, and serves batches.
 //!
-//! Arguments: `__runner confined|unconfined CODE SPIN ARGUMENT...` where CODE is `artefact` or `kernel:NAME`, SPIN is
-//! a count of extra loop turns a call (the slowed twin of our own kernels), and each ARGUMENT is `r:BYTES` or
-//! `w:BYTES`, backed by the descriptor of the same position. No system call is possible once `state` is ready.
+//! Arguments: `__runner confined|unconfined CODE SPIN ARGUMENT...` where CODE is `artefact`, `library` (an artefact that
+//! is the shim of a prebuilt library) or `kernel:NAME`, SPIN is a count of extra loop turns a call (the slowed twin of
+//! our own kernels), and each ARGUMENT is `r:BYTES` or `w:BYTES`, backed by the descriptor of the same position. No
+//! system call is possible once `state` is ready.
 
 use crate::alone::{self, CONTROL, Entry, on_fault, settle};
 use crate::confine::{self, Missing};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use protocol::{
-    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, GUARD, MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES,
-    OP_CALL, OP_PREPARE, Order, PREPARE, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
+    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, FD_LIBRARY, GUARD, LIBRARY, MAX_ARGUMENTS,
+    MAX_CALLS, MAX_SIZES, OP_CALL, OP_PREPARE, Order, PREPARE, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED,
+    UNCONFINED,
 };
+use std::error::Error;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::atomic::Ordering;
 
@@ -67,7 +71,12 @@ fn start(unconfined: bool, code: &str, buffers: &[String]) -> Result<(Code, Vec<
             (kernel.warm)();
             Code::Kernel(kernel)
         }
-        None => load_artefact().map_err(load)?,
+        None => {
+            if code == LIBRARY {
+                load_library().map_err(load)?;
+            }
+            load_artefact().map_err(load)?
+        }
     };
     if !unconfined {
         confine::close_from(0);
@@ -144,20 +153,36 @@ fn map_argument(text: &str, descriptor: i32) -> Result<*mut u8, String> {
     }
 }
 
+/// Loads a prebuilt library where the shim, loaded next, finds its functions.
+fn load_library() -> Result<(), String> {
+    // SAFETY: none is claimed for what it runs as it loads. It is its owner's, who asked for it, and the loader's filter
+    // and the sandbox hold it.
+    let library = unsafe { open(FD_LIBRARY, RTLD_NOW | RTLD_GLOBAL)? };
+    std::mem::forget(library);
+    Ok(())
+}
+
 fn load_artefact() -> Result<Code, String> {
-    let path = format!("/proc/self/fd/{FD_ARTEFACT}");
-    // SAFETY: the judge vetted the artefact: nothing in it runs at load.
+    // SAFETY: the judge vetted the artefact, so nothing in it runs at load; or it is a library as above.
     unsafe {
-        let library = libloading::os::unix::Library::open(
-            Some(path),
-            libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_LOCAL,
-        )
-        .map_err(|e| e.to_string())?;
-        let entry = *library.get::<Entry>(ENTRY).map_err(|e| e.to_string())?;
+        let library = open(FD_ARTEFACT, RTLD_NOW | RTLD_LOCAL)?;
+        let entry = *library.get::<Entry>(ENTRY).map_err(|error| words(&error))?;
         let prepare = library.get::<Entry>(PREPARE).ok().map(|symbol| *symbol);
         std::mem::forget(library);
         Ok(Code::Candidate { entry, prepare })
     }
+}
+
+/// # Safety
+/// What the file runs as it loads is run.
+unsafe fn open(descriptor: i32, flags: i32) -> Result<Library, String> {
+    // SAFETY: the caller's promise.
+    unsafe { Library::open(Some(format!("/proc/self/fd/{descriptor}")), flags) }.map_err(|error| words(&error))
+}
+
+/// The loader's own words, where it had any.
+fn words(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Grows the heap and keeps it, so that no allocation after the seal asks the kernel.
