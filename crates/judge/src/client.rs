@@ -2,7 +2,7 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Opened, Ready, Request, Response};
+use crate::message::{Answer, Opened, Question, Ready, Request, Response};
 use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -64,11 +64,7 @@ impl JudgeProcess {
         opening: &Opening<'_>,
         progress: impl FnMut(&str) + Send + 'static,
     ) -> Result<(Self, Opened), JudgeError> {
-        let mut child =
-            Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
-        let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
-        let mut judge = Self { child, requests: Some(requests), responses, progress: Box::new(progress) };
+        let mut judge = Self::spawn(progress)?;
         let request = Request::Open {
             problem: opening.problem.to_owned(),
             unconfined: opening.unconfined,
@@ -78,6 +74,29 @@ impl JudgeProcess {
         };
         match judge.ask(&request)? {
             Response::Opened { opened } => Ok((judge, *opened)),
+            other => Err(JudgeError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
+    fn spawn(progress: impl FnMut(&str) + Send + 'static) -> Result<Self, JudgeError> {
+        let mut child =
+            Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
+        let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
+        Ok(Self { child, requests: Some(requests), responses, progress: Box::new(progress) })
+    }
+
+    /// Starts this very binary as a judge and asks it about a problem in somebody else's format.
+    ///
+    /// # Errors
+    /// When the environment fails, the problem's reference does not work, or its tolerance judges nothing.
+    pub fn foreign(
+        question: Question,
+        progress: impl FnMut(&str) + Send + 'static,
+    ) -> Result<Answer, JudgeError> {
+        let mut judge = Self::spawn(progress)?;
+        match judge.ask(&Request::Foreign { question: Box::new(question) })? {
+            Response::Foreign { answer } => Ok(*answer),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
     }

@@ -13,11 +13,15 @@ mod builder;
 #[cfg(target_os = "linux")]
 mod calibrate;
 #[cfg(target_os = "linux")]
+mod errand;
+#[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
+#[cfg(target_os = "linux")]
+mod foreign;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
@@ -34,6 +38,9 @@ mod pairing;
 mod quarantine;
 #[cfg(target_os = "linux")]
 mod root;
+mod python;
+#[cfg(target_os = "linux")]
+mod recipe;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,9 @@
 //! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
 //! one other response.
 
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Workload};
+use model::{Certificate, Digest, Fidelity, Job, Judgement, Map, Seconds, Source, Workload};
+use ::foreign::Task;
+use ::foreign::traces::Errors;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -40,6 +42,11 @@ pub enum Request {
         sustained: Seconds,
         /// Earlier looks at the held-out slice of this problem.
         looks: u32,
+    },
+    /// Judge a candidate for a problem in somebody else's format; nothing is opened before. Answer: `Foreign`.
+    Foreign {
+        /// The question.
+        question: Box<Question>,
     },
     /// Write the candidate's artefact, built and vetted, to a file. Answer: `Exported`.
     Export {
@@ -83,6 +90,11 @@ pub enum Response {
         /// The answer.
         judgement: Box<Judgement>,
     },
+    /// The answer to `Foreign`.
+    Foreign {
+        /// The answer.
+        answer: Box<Answer>,
+    },
     /// The answer to `Climb`.
     Climbed {
         /// The certificate.
@@ -113,4 +125,30 @@ pub struct Opened {
     pub sandbox: Vec<String>,
     /// Warnings for people: one core, other load, and what to do.
     pub warnings: Vec<String>,
+}
+
+/// A question about a problem in somebody else's format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Question {
+    /// The problem with its candidate.
+    pub task: Task,
+    /// How deep.
+    pub fidelity: Fidelity,
+    /// Differences of ln time inside +-margin do not matter.
+    pub margin: f64,
+    /// Wall-clock limit of the whole question.
+    pub cap: Seconds,
+    /// Go on without the sandbox where it can't be set up.
+    pub unconfined: bool,
+}
+
+/// Its answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// As for any candidate; "against" is the reference unless the task names another base.
+    pub judgement: Judgement,
+    /// The candidate's largest errors, shape by shape.
+    pub errors: Vec<Errors>,
+    /// Libraries of the interpreters that ran, with their versions.
+    pub libraries: Vec<(String, String)>,
 }

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Shortest batch: from here on the handshake (9 us to continue, 0.4 us to see it done) is below 0.3 % with a spread
 /// far below that.
-const BATCH: Duration = Duration::from_micros(300);
+pub const BATCH: Duration = Duration::from_micros(300);
 /// Shortest batch where judge and runner share one core, and the scheduler is part of every batch.
-const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
+pub const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
 /// Time that one process pair should take; its two runners cost about 30 ms to start and end. At 60 ms (some 9 pairs of
 /// a 1.8 ms call) a unit's sigma was 2 to 4 % on a shared machine, and 2 % of difference was seen in 3 of 4 judgements.
 const PAIR_TIME: Duration = Duration::from_millis(130);

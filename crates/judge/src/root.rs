@@ -48,11 +48,11 @@ pub struct Root {
 static BASE: OnceLock<tempfile::TempDir> = OnceLock::new();
 
 impl Root {
-    /// Lays out a root, with one folder to write in.
+    /// Lays out a root, with one folder to write in, and others to read beyond the system's.
     ///
     /// # Errors
     /// When there is no temporary folder, or a path holds a zero.
-    pub fn plan(writable: Option<&Path>) -> io::Result<Self> {
+    pub fn plan(writable: Option<&Path>, sees: &[PathBuf]) -> io::Result<Self> {
         let base = if let Some(base) = BASE.get() {
             base
         } else {
@@ -77,6 +77,10 @@ impl Root {
             }
             root.steps.push(if kind.is_dir() { Step::Folder(inside.clone()) } else { Step::File(inside.clone()) });
             root.steps.push(Step::Bind(c(path)?, inside));
+        }
+        for path in sees.iter().filter(|path| !protocol::SYSTEM.iter().any(|system| path.starts_with(system))) {
+            root.folders(base, path, &mut made)?;
+            root.steps.push(Step::Bind(c(path)?, c(&inside(base, path))?));
         }
         if let Some(path) = writable {
             root.folders(base, path, &mut made)?;

@@ -5,9 +5,13 @@
 use crate::builder::Artefact;
 use crate::cgroup::Member;
 use crate::memory::Memory;
+use crate::python::{Array, PythonCode};
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use model::{Rule, Stage, Verdict};
-use protocol::{Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_SANDBOX_FAILED};
+use protocol::{
+    Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_RAISED, STATE_SANDBOX_FAILED,
+    STATE_SEALED,
+};
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -33,6 +37,8 @@ pub enum Code {
         /// Loop turns.
         spin: u64,
     },
+    /// A Python candidate, for an interpreter of its own.
+    Python(Rc<PythonCode>),
 }
 
 /// One argument's memory as the runner gets it.
@@ -42,6 +48,8 @@ pub struct Argument {
     pub memory: Rc<Memory>,
     /// Whether the runner may write it.
     pub writable: bool,
+    /// What it is to an interpreter; our own probes have none.
+    pub array: Option<Rc<Array>>,
 }
 
 /// How a runner ended when it should have gone on.
@@ -55,6 +63,8 @@ pub enum Ending {
     Fault(i32, String, Option<Rule>),
     /// It outran its limit.
     TimedOut(Duration),
+    /// A Python candidate raised an exception.
+    Raised(String),
 }
 
 impl Ending {
@@ -71,6 +81,12 @@ impl Ending {
             Self::Signalled(libc::SIGXCPU) => failed(Stage::TimedOut, "it used up its CPU time".to_owned()),
             Self::Signalled(signal) => failed(Stage::Crashed, signal_name(*signal)),
             Self::Exited(code) => failed(Stage::Crashed, format!("it ended its process with code {code}")),
+            // NumPy's own words for a write to an argument that is an input.
+            Self::Raised(note) if note.contains("read-only") => {
+                Verdict::Refused { rule: Rule::WroteInput, detail: note.clone() }
+            }
+            Self::Raised(note) if note.contains("INCORRECT_") => failed(Stage::Invalid, note.clone()),
+            Self::Raised(note) => failed(Stage::Crashed, note.clone()),
             Self::TimedOut(limit) => {
                 failed(Stage::TimedOut, format!("no answer within {}", model::Seconds::from(*limit)))
             }
@@ -131,32 +147,58 @@ impl Runner {
         assert!(arguments.len() <= MAX_ARGUMENTS, "more arguments than the control page has room for");
         let os = |e| StartFailure::Sandbox(SandboxError::Os(e));
         let control = Memory::new(size_of::<Control>()).map_err(os)?;
-        let (code_word, spin) = match code {
-            Code::Artefact(_) => ("artefact".to_owned(), 0),
-            Code::Kernel { name, spin } => (format!("kernel:{name}"), *spin),
-        };
-        let mut words =
-            vec![protocol::RUNNER_ROLE.to_owned(), confinement.word().to_owned(), code_word, spin.to_string()];
         let mut descriptors = vec![(control.descriptor(), protocol::FD_CONTROL)];
-        if let Code::Artefact(artefact) = code {
-            descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
-        }
+        let role = |role: &str| vec![role.to_owned(), confinement.word().to_owned()];
+        let mut words = match code {
+            Code::Artefact(artefact) => {
+                descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
+                [role(protocol::RUNNER_ROLE), vec!["artefact".to_owned(), "0".to_owned()]].concat()
+            }
+            Code::Kernel { name, spin } => {
+                [role(protocol::RUNNER_ROLE), vec![format!("kernel:{name}"), spin.to_string()]].concat()
+            }
+            Code::Python(python) => {
+                descriptors.push((python.source.as_raw_fd(), protocol::FD_ARTEFACT));
+                [role(protocol::PYTHON_ROLE), python.words(arguments)].concat()
+            }
+        };
         for (i, argument) in arguments.iter().enumerate() {
             words.push(format!("{}:{}", if argument.writable { "w" } else { "r" }, argument.memory.len()));
             descriptors.push((argument.memory.descriptor(), protocol::FD_ARGUMENTS + i as i32));
         }
         let member = Member::Runner;
-        let start = Start { confinement, arguments: &words, descriptors: &descriptors, core, member, writable: None };
+        let sees = match code {
+            Code::Python(python) => python.interpreter.folders.as_slice(),
+            _ => &[],
+        };
+        let (arguments_of_role, descriptors) = (words.as_slice(), descriptors.as_slice());
+        let start =
+            Start { confinement, arguments: arguments_of_role, descriptors, core, member, writable: None, sees };
         let child = Child::start(&start)?;
         let mut runner =
             Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };
+        if let Code::Python(python) = code {
+            runner.await_seal(python)?;
+        }
         runner.await_ready(confinement)?;
         Ok(runner)
     }
 
+    /// An interpreter that never came as far as the candidate's first line is no fault of the candidate's.
+    fn await_seal(&mut self, python: &PythonCode) -> Result<(), StartFailure> {
+        let begin = Instant::now();
+        while self.state() == STATE_LOADING {
+            if self.child.ended().is_some() || begin.elapsed() > LOAD_LIMIT {
+                return Err(StartFailure::Sandbox(python.interpreter.broken()));
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(())
+    }
+
     fn await_ready(&mut self, confinement: Confinement) -> Result<(), StartFailure> {
         let begin = Instant::now();
-        while self.state() == STATE_LOADING && self.child.ended().is_none() {
+        while matches!(self.state(), STATE_LOADING | STATE_SEALED) && self.child.ended().is_none() {
             if begin.elapsed() > LOAD_LIMIT {
                 let cause = "it did not load in time".to_owned();
                 return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
@@ -245,6 +287,9 @@ impl Runner {
             return Ending::Signalled(libc::WTERMSIG(status));
         }
         let code = libc::WEXITSTATUS(status);
+        if self.state() == STATE_RAISED {
+            return Ending::Raised(self.note());
+        }
         if self.state() == STATE_FAULT {
             // SAFETY: the page lives as long as `self`.
             let (address, bases) = unsafe { ((*self.page()).fault, (*self.page()).bases) };
@@ -284,5 +329,16 @@ fn check_seal(pid: i32) -> Result<(), Verdict> {
     if !holds("Seccomp: 2") || !holds("NoNewPrivs: 1") {
         return refused(Rule::TamperedRunner, "the seal is not in force".to_owned());
     }
+    // A runner puts on two filters: the loader's, then the seal. Kernels before 5.9 don't count them.
+    let ours = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let (Some(own), Some(its)) = (filters(&ours), filters(&status))
+        && its < own + 2
+    {
+        return refused(Rule::TamperedRunner, format!("{its} filters where {} are due", own + 2));
+    }
     Ok(())
+}
+
+fn filters(status: &str) -> Option<u32> {
+    status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:")?.trim().parse().ok())
 }

@@ -8,7 +8,7 @@ use crate::root::Root;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::RawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Descriptors move out of the way before they are put in place.
@@ -88,6 +88,8 @@ pub struct Start<'a> {
     pub member: Member,
     /// The one folder that it may write in.
     pub writable: Option<&'a Path>,
+    /// Folders that it sees beyond the system's: a toolchain in somebody's home.
+    pub sees: &'a [PathBuf],
 }
 
 /// What a child needs between clone and exec, laid out before the clone: formatting and allocating are not for the child.
@@ -103,7 +105,7 @@ impl Layout {
         Ok(match start.confinement {
             Confinement::Confined => {
                 cgroup::set_up();
-                Self { identity, root: Some(Root::plan(start.writable)?), doors: cgroup::doors(start.member) }
+                Self { identity, root: Some(Root::plan(start.writable, start.sees)?), doors: cgroup::doors(start.member) }
             }
             Confinement::Unconfined => Self { identity, root: None, doors: Vec::new() },
         })

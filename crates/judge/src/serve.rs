@@ -3,7 +3,7 @@
 use crate::judge::{EnvError, Judge};
 use crate::message::{Request, Response};
 use crate::sandbox::Confinement;
-use crate::{export, ladder};
+use crate::{export, foreign, ladder};
 use std::io::{BufRead, Write};
 
 /// Runs the role until its input ends.
@@ -41,9 +41,12 @@ fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvEr
         *judge = Some(opening);
         return Ok(Response::Opened { opened });
     }
+    if let Request::Foreign { question } = request {
+        return Ok(Response::Foreign { answer: Box::new(foreign::answer(&question)?) });
+    }
     let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
     match request {
-        Request::Open { .. } => unreachable!("answered above"),
+        Request::Open { .. } | Request::Foreign { .. } => unreachable!("answered above"),
         Request::Judge { job } => Ok(Response::Judged { judgement: Box::new(judge.judge(&job)?) }),
         Request::Climb { source, baselines, sustained, looks } => {
             let climb = ladder::Climb { source, baselines, sustained, looks };

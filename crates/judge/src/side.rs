@@ -4,6 +4,7 @@
 //! side's own, so that no side can find the other's answers.
 
 use crate::memory::Memory;
+use crate::python::Array;
 use crate::runner::{Argument, Code};
 use model::{Rule, Stage, Verdict, Workload};
 use problems::{Check, Family, Oracle, Problem, Role, Tolerance};
@@ -28,6 +29,8 @@ pub struct Slot {
     pub bytes: usize,
     /// Bytes from one call's to the next call's; 0 where all calls share one.
     pub stride: usize,
+    /// What it is to an interpreter.
+    pub array: Option<Rc<Array>>,
 }
 
 /// What a runner is started for: which arguments it may write.
@@ -121,11 +124,17 @@ impl Side {
             .sum();
         let calls_max = (BATCH_BYTES / fresh.max(1)).clamp(1, MAX_CALLS);
         let mut slots = Vec::new();
-        for (argument, bytes) in problem.arguments.iter().zip(bytes) {
+        for (i, (argument, bytes)) in problem.arguments.iter().zip(bytes).enumerate() {
             let pooled = matches!(argument.role, Role::Activation | Role::Output);
             let stride = if pooled { (bytes + CANARY).next_multiple_of(64) } else { 0 };
             let memory = Rc::new(Memory::new(if pooled { stride * calls_max } else { bytes })?);
-            slots.push(Slot { role: argument.role, memory, bytes, stride });
+            let array = Some(Rc::new(Array {
+                name: argument.name.clone(),
+                dtype: argument.dtype.name().to_owned(),
+                size: argument.dtype.size(),
+                shape: problem.dimensions(i, workload),
+            }));
+            slots.push(Slot { role: argument.role, memory, bytes, stride, array });
         }
         let (sizes, workload) = (problem.sizes(workload), workload.clone());
         Ok(Self { code, slots, sizes, calls_max, workload, family: Family::Declared })
@@ -150,7 +159,7 @@ impl Side {
                 state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
                 word.copy_from_slice(&(0.5 + (state >> 8) as f32 / (1 << 24) as f32).to_ne_bytes());
             }
-            slots.push(Slot { role: Role::Scratch, memory, bytes, stride: 0 });
+            slots.push(Slot { role: Role::Scratch, memory, bytes, stride: 0, array: None });
         }
         Ok(Self { code, slots, sizes, calls_max: MAX_CALLS, workload, family: Family::Declared })
     }
@@ -172,8 +181,11 @@ impl Side {
 
     /// The arguments as a runner maps them.
     pub fn arguments(&self, purpose: Purpose) -> Vec<Argument> {
-        let argument =
-            |slot: &Slot| Argument { memory: Rc::clone(&slot.memory), writable: purpose.may_write(slot.role) };
+        let argument = |slot: &Slot| Argument {
+            memory: Rc::clone(&slot.memory),
+            writable: purpose.may_write(slot.role),
+            array: slot.array.clone(),
+        };
         self.slots.iter().map(argument).collect()
     }
 
@@ -182,6 +194,7 @@ impl Side {
         self.slots.iter().any(|slot| slot.role == Role::Packed)
             && match &self.code {
                 Code::Artefact(_) => true,
+                Code::Python(python) => python.prepares,
                 Code::Kernel { name, .. } => kernels::find(name).is_some_and(|kernel| kernel.prepare.is_some()),
             }
     }
@@ -330,7 +343,8 @@ impl Batch {
 }
 
 impl Slot {
-    fn offset(&self, call: usize, placement: Placement) -> usize {
+    /// Where a call's argument begins in its memory.
+    pub fn offset(&self, call: usize, placement: Placement) -> usize {
         match placement {
             Placement::Pool => call * self.stride,
             // Pointers are promised to be 64-byte aligned; the slack after an odd size is under a cache line.
@@ -339,7 +353,7 @@ impl Slot {
     }
 
     /// What follows the argument up to the next call's or the guard.
-    fn canary(&self, call: usize, placement: Placement) -> &mut [u8] {
+    pub fn canary(&self, call: usize, placement: Placement) -> &mut [u8] {
         let end = self.offset(call, placement) + self.bytes;
         let length = match placement {
             Placement::Pool => self.stride - self.bytes,

@@ -3,7 +3,7 @@
 //! Must not call a compiler. The texts depend on the problem and the candidate alone.
 
 use crate::problem::{Argument, Problem, Role};
-use model::Source;
+use model::{Language, Source};
 use std::fmt::Write;
 
 impl Problem {
@@ -42,28 +42,32 @@ impl Problem {
     /// The whole translation unit of a candidate: header, its text, and the two functions that the runner calls,
     /// `rooflab_entry` and `rooflab_prepare`, both `(void *const *buffers, const int64_t *sizes)`.
     ///
-    /// A line `#include "problem.h"` in the candidate is blanked, since the header already stands before it.
+    /// The two are C functions in a C++ candidate too. A line `#include "problem.h"` in the candidate is blanked, since the header already stands before it.
     pub fn unit(&self, source: &Source) -> String {
         let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
         // Only a candidate that mentions `prepare` gets a reference to it: an unresolved weak symbol would otherwise
         // be one more import to explain.
         let prepare = format!("{}_prepare", self.entry);
         let prepares = self.packed().is_some() && mentions(&source.text, &prepare);
-        if prepares {
+        let is_c = source.language == Language::C;
+        // In C++ the name is mangled, so that mentioning the function has to mean defining it.
+        if prepares && is_c {
             let _ = writeln!(text, "#pragma weak {prepare}");
         }
         let _ = writeln!(text, "#line 1 \"candidate.c\"\n{}", without_header(&source.text));
         text.push_str("#line 1 \"rooflab.c\"\n");
+        let linkage = if is_c { "" } else { "extern \"C\" " };
         let _ = writeln!(
             text,
-            "__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \
+            "{linkage}__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \
              (void)b, (void)s;\n    {}({});\n}}",
             self.entry,
             self.values(&self.call_arguments())
         );
-        text.push_str(
-            "__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) {\n    \
-             (void)b, (void)s;\n",
+        let _ = writeln!(
+            text,
+            "{linkage}__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) \
+             {{\n    (void)b, (void)s;",
         );
         if prepares {
             let _ = writeln!(text, "    if ({prepare}) {prepare}({});", self.values(&self.prepare_arguments()));
@@ -113,17 +117,17 @@ impl Problem {
         )
     }
 
-    fn packed(&self) -> Option<usize> {
+    pub(crate) fn packed(&self) -> Option<usize> {
         self.arguments.iter().position(|argument| argument.role == Role::Packed)
     }
 
-    fn call_arguments(&self) -> Vec<(usize, bool)> {
+    pub(crate) fn call_arguments(&self) -> Vec<(usize, bool)> {
         let read_only = |argument: &Argument| argument.role.is_input() || argument.role == Role::Packed;
         self.arguments.iter().enumerate().map(|(i, argument)| (i, read_only(argument))).collect()
     }
 
     /// The weights, then the packed buffer.
-    fn prepare_arguments(&self) -> Vec<(usize, bool)> {
+    pub(crate) fn prepare_arguments(&self) -> Vec<(usize, bool)> {
         let weights = (0..self.arguments.len()).filter(|i| self.arguments[*i].role == Role::Weight);
         weights.map(|i| (i, true)).chain(self.packed().map(|i| (i, false))).collect()
     }
@@ -151,7 +155,7 @@ fn constness(read_only: bool) -> &'static str {
 }
 
 /// Whether `text` holds `name` as a whole identifier.
-fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
 }
 

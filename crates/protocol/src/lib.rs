@@ -3,6 +3,7 @@
 //! Fits one screen, and imports nothing. The runner may scribble over all of it: nothing in here is believed by
 //! the judge beyond "the sequence number came back".
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 
 /// First argument that makes the binary a runner.
@@ -51,6 +52,22 @@ pub const ENTRY: &str = "rooflab_entry";
 /// Symbol of the generated preparation, same signature; may be absent.
 pub const PREPARE: &str = "rooflab_prepare";
 
+/// First argument that makes the binary a Python runner.
+pub const PYTHON_ROLE: &str = "__python";
+/// First argument that makes the binary an evaluator.
+pub const EVALUATOR_ROLE: &str = "__evaluator";
+
+/// Folders as one argument of a role: with a line's end between them, or `-` for none.
+pub fn folders(paths: &[PathBuf]) -> String {
+    let texts: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    if texts.is_empty() { "-".to_owned() } else { texts.join("\n") }
+}
+
+/// Reads what `folders` wrote.
+pub fn paths(text: &str) -> Vec<PathBuf> {
+    if text == "-" { Vec::new() } else { text.lines().map(PathBuf::from).collect() }
+}
+
 /// `op`: call the entry once a call of the batch.
 pub const OP_CALL: u32 = 1;
 /// `op`: call the preparation once.
@@ -68,6 +85,11 @@ pub const STATE_LOAD_FAILED: u32 = 2;
 pub const STATE_SANDBOX_FAILED: u32 = 3;
 /// `state`: a fault was caught; `fault` holds the address.
 pub const STATE_FAULT: u32 = 4;
+
+/// `state`: the Python runner is sealed and goes on to the candidate's first line; not ready yet.
+pub const STATE_SEALED: u32 = 6;
+/// `state`: a Python candidate raised an exception; `note` says which.
+pub const STATE_RAISED: u32 = 5;
 
 /// The control page. The judge writes `Order` only while the runner is stopped.
 #[repr(C, align(64))]

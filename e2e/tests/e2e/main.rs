@@ -4,6 +4,7 @@
 //! `.config/nextest.toml` under nextest.
 
 mod cli;
+mod foreign;
 mod judge;
 mod page;
 mod rig;

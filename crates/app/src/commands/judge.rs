@@ -4,7 +4,7 @@
 mod batch;
 mod selftest;
 
-use super::print_json;
+use super::{foreign, print_json};
 use crate::args::{JudgeArgs, JudgeVerb};
 use crate::ceilings::Bounds;
 use crate::machine;
@@ -48,6 +48,9 @@ pub fn run(args: &JudgeArgs) -> Outcome {
 }
 
 fn one(args: &JudgeArgs) -> Outcome {
+    if let Some(format) = args.problem.as_deref().and_then(::foreign::Format::of) {
+        return foreign::run(args, format);
+    }
     let folder = problem_folder(args)?;
     let problem = problem(&folder)?;
     let given = args.candidate.as_deref().ok_or_else(|| Failure::usage("no candidate", "name a C file"))?;
@@ -92,11 +95,15 @@ fn job(args: &JudgeArgs, problem: &Problem, [candidate, against]: [Arm; 2]) -> R
         None => Slice::Declared,
         Some(text) => Slice::Named(plan::workloads(text, &workload_names(problem))?),
     };
-    let fidelity = match args.fixed {
+    Ok(Job { candidate, against, slice, fidelity: fidelity(args), margin: args.margin, cap: args.cap })
+}
+
+/// A fixed number of process pairs where one is named, else as many as decide.
+pub fn fidelity(args: &JudgeArgs) -> Fidelity {
+    match args.fixed {
         Some(process_pairs) => Fidelity::Fixed { alpha: args.alpha, process_pairs },
         None => Fidelity::Anytime { alpha: args.alpha, max_process_pairs: MAX_PROCESS_PAIRS },
-    };
-    Ok(Job { candidate, against, slice, fidelity, margin: args.margin, cap: args.cap })
+    }
 }
 
 /// The stock baseline, else the first.

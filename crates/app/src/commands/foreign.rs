@@ -1,0 +1,143 @@
+//! `rooflab judge` on a folder in another benchmark's format.
+//!
+//! Must not judge: the judge's process does, and what it says is printed and written back as traces.
+
+mod evolve;
+
+use super::{judge, print_json};
+use crate::args::JudgeArgs;
+use crate::notice::{Notice, Voice};
+use crate::outcome::{Done, Failure, Outcome};
+use crate::plan::{self, Format as Reader, Place};
+use crate::terminal::Quiet;
+use ::foreign::traces::{self, Setting};
+use ::foreign::{ForeignError, Format, Task};
+use ::judge::client::JudgeProcess;
+use ::judge::message::{Answer, Question};
+use model::Trust;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+impl From<ForeignError> for Failure {
+    fn from(error: ForeignError) -> Self {
+        let help = error.help().to_owned();
+        Self::usage(error, help)
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    problem: &'a str,
+    candidate_name: &'a str,
+    traces: &'a Path,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the files make no sense, the reference does not work, or the environment fails.
+pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
+    let missing = || Failure::usage("no candidate", "name a solution's JSON, or a Python or C file");
+    let folder = args.problem.as_deref().ok_or_else(missing)?;
+    let candidate = args.candidate.as_deref().map(Path::new).ok_or_else(missing)?;
+    let mut task = match format {
+        Format::Bench => ::foreign::bench::task(folder, candidate, base(args)?.as_deref())?,
+        Format::Evolve => return evolve::run(args, (folder, candidate, base(args)?.as_deref())),
+    };
+    task.candidate.flags.clone_from(&args.flags);
+    choose(&mut task, args.workloads.as_deref())?;
+    let question = Question {
+        task: task.clone(),
+        fidelity: judge::fidelity(args),
+        margin: args.margin,
+        cap: args.cap,
+        unconfined: args.unconfined,
+    };
+    let voice = Voice::new(Quiet);
+    let answer = JudgeProcess::foreign(question, move |text| voice.say(&Notice::Working { text }))?;
+    let path = args.traces.clone().unwrap_or_else(|| {
+        Place::new(&args.place).out.join("traces").join(format!("{}.jsonl", file_name(&task.candidate.name)))
+    });
+    write_traces(&path, &task, &answer)?;
+    if Reader::from_flag(args.json) == Reader::Json {
+        let printed =
+            Printed { answer: &answer, problem: &task.name, candidate_name: &task.candidate.name, traces: &path };
+        return print_json(&printed);
+    }
+    print!("{}", show(&task, &answer, &path));
+    Ok(Done::Complete)
+}
+
+/// The other base of the comparison, where one is named.
+fn base(args: &JudgeArgs) -> Result<Option<PathBuf>, Failure> {
+    match &args.against {
+        Some(text) if !Path::new(text).is_file() => Err(Failure::usage(
+            format!("`{text}` is no file"),
+            "here --against names another solution's file; without it the definition's reference is the base",
+        )),
+        other => Ok(other.as_ref().map(PathBuf::from)),
+    }
+}
+
+fn choose(task: &mut Task, names: Option<&str>) -> Result<(), Failure> {
+    let Some(text) = names else { return Ok(()) };
+    let known: Vec<String> = task.shapes.iter().map(|shape| shape.name.clone()).collect();
+    let wanted = plan::workloads(text, &known)?;
+    task.shapes.retain(|shape| wanted.contains(&shape.name));
+    Ok(())
+}
+
+/// A solution's name as a file's.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    name.chars().map(plain).collect::<String>().trim_start_matches('.').to_owned()
+}
+
+/// Appends one line a workload.
+fn write_traces(path: &Path, task: &Task, answer: &Answer) -> Result<(), Failure> {
+    let hardware = map::fingerprint().cpu;
+    let timestamp = jiff::Timestamp::now().to_string();
+    let setting = Setting { hardware: &hardware, libraries: &answer.libraries, timestamp: &timestamp };
+    let failed = |error: std::io::Error| Failure::file(path, &error);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = std::fs::File::options().create(true).append(true).open(path).map_err(failed)?;
+    for trace in traces::traces(task, &answer.judgement, &answer.errors, &setting) {
+        writeln!(file, "{trace}").map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn show(task: &Task, answer: &Answer, path: &Path) -> String {
+    let base = task.against.as_ref().map_or("the reference", |program| program.name.as_str());
+    let mut text = format!("{} against {base}, {}\n", task.candidate.name, task.name);
+    text += &report::terminal::judgement(&answer.judgement);
+    let libraries: Vec<String> = answer.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    if !libraries.is_empty() {
+        text += &format!("run by {}\n", libraries.join(", "));
+    }
+    match answer.judgement.trust {
+        Trust::Unconfined => text += "unconfined: the candidate ran without a sandbox, so nothing is promised\n",
+        Trust::Open => text += "trust: open; the candidate is contained, and shares its process with its interpreter\n",
+        _ => {}
+    }
+    text + &format!("traces: {}\n", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_becomes_a_file() {
+        let check = |name: &str, expected: &str| assert_eq!(file_name(name), expected);
+        check("rmsnorm_v1.2", "rmsnorm_v1.2");
+        check("../../etc/passwd", "-..-etc-passwd");
+        check("a b/c", "a-b-c");
+    }
+}

@@ -1,0 +1,216 @@
+//! Judges candidates for problems in other people's formats: the reference answers in a process of its own.
+//!
+//! Must not load a reference or a candidate into this process: both are somebody's code, and each runs confined, the
+//! reference as oracle in one process, as base of the comparison in another, never in the candidate's.
+
+mod check;
+mod draw;
+mod pair;
+mod stage;
+
+use crate::builder::Builder;
+use crate::judge::{EnvError, coins};
+use crate::message::{Answer, Question};
+use crate::outcome::combined;
+use crate::pairing::{Cores, Of, Spent};
+use crate::python::{Call, Framework, Interpreters, Item, PythonCode, Text};
+use crate::runner::Code;
+use crate::sandbox::Confinement;
+use ::foreign::{Input, Program, Shape, Style, Task};
+use model::{Digest, Judgement, Language, Overhead, Source, Trust, Verdict};
+use pair::Pairs;
+use rand_chacha::ChaCha12Rng;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// The means to judge one task.
+struct Bench {
+    builder: Builder,
+    interpreters: Interpreters,
+    confinement: Confinement,
+    cores: Cores,
+    coins: ChaCha12Rng,
+    framework: Framework,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// The environment's failures, and a reference that doesn't work; the candidate's are in the judgement.
+pub fn answer(question: &Question) -> Result<Answer, EnvError> {
+    let begin = Instant::now();
+    let confinement = if question.unconfined { Confinement::Unconfined } else { Confinement::Confined };
+    let cores = Cores::detect();
+    cores.pin();
+    let mut bench = Bench {
+        builder: Builder::new(confinement)?,
+        interpreters: Interpreters::default(),
+        confinement,
+        cores,
+        coins: coins(None),
+        framework: framework(&question.task),
+    };
+    let task = &question.task;
+    let base = task.against.as_ref().unwrap_or(&task.reference);
+    let mut answer = Answer {
+        judgement: Judgement {
+            candidate: task.candidate.digest(),
+            against: base.digest(),
+            verdict: Verdict::Undecided,
+            shapes: Vec::new(),
+            trust: trust(confinement, &task.candidate),
+            artefact: None,
+            log: String::new(),
+            remarks: task.remarks.clone(),
+            overhead: Overhead::default(),
+        },
+        errors: Vec::new(),
+        libraries: Vec::new(),
+    };
+    let mut spent = Spent::default();
+    answer.judgement.verdict = bench.shapes(question, &mut answer, &mut spent)?;
+    answer.libraries = bench.interpreters.libraries();
+    let overhead = &mut answer.judgement.overhead;
+    (overhead.runners, overhead.draw) = (spent.runners.into(), spent.draw.into());
+    (overhead.calls, overhead.check) = (spent.calls.into(), spent.check.into());
+    overhead.total = begin.elapsed().into();
+    Ok(answer)
+}
+
+fn trust(confinement: Confinement, candidate: &Program) -> Trust {
+    match (confinement, candidate.language) {
+        (Confinement::Unconfined, _) => Trust::Unconfined,
+        (Confinement::Confined, Language::Python) => Trust::Open,
+        (Confinement::Confined, _) => Trust::Sealed,
+    }
+}
+
+/// PyTorch where any of the texts imports it, or a tensor is of a type that NumPy lacks.
+fn framework(task: &Task) -> Framework {
+    let programs = [Some(&task.reference), Some(&task.candidate), task.against.as_ref()];
+    let texts = programs.into_iter().flatten().filter(|program| program.language == Language::Python);
+    let mut files = texts.flat_map(|program| &program.files);
+    let is_bf16 = |shape: &Shape| {
+        let inputs = shape.inputs.iter().filter_map(|input| match input {
+            Input::Tensor(tensor, _) => Some(tensor),
+            Input::Scalar(..) => None,
+        });
+        inputs.chain(&shape.outputs).any(|tensor| tensor.dtype == ::foreign::Dtype::Bf16)
+    };
+    if files.any(|(_, text)| Framework::of(text) == Framework::Torch) || task.shapes.iter().any(is_bf16) {
+        Framework::Torch
+    } else {
+        Framework::Numpy
+    }
+}
+
+impl Bench {
+    fn shapes(
+        &mut self,
+        question: &Question,
+        answer: &mut Answer,
+        spent: &mut Spent,
+    ) -> Result<Verdict, EnvError> {
+        let task = &question.task;
+        let deadline = Instant::now() + Duration::from(question.cap);
+        for (i, shape) in task.shapes.iter().enumerate() {
+            let begin = Instant::now();
+            let reference = self.code(&task.reference, shape)?.map_err(EnvError::Against)?;
+            let base = match &task.against {
+                Some(base) => self.code(base, shape)?.map_err(EnvError::Against)?,
+                None => reference.clone(),
+            };
+            let candidate = match self.code(&task.candidate, shape)? {
+                Ok(code) => code,
+                Err(verdict) => return Ok(verdict),
+            };
+            answer.judgement.artefact = digest(&candidate);
+            answer.judgement.overhead.build = answer.judgement.overhead.build + begin.elapsed().into();
+            let draws = task.draws.as_ref().map(|program| self.drawing(program, shape)).transpose()?;
+            let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
+            let left = deadline.saturating_duration_since(Instant::now()) / (task.shapes.len() - i) as u32;
+            let mut pairs = Pairs::new(&stage, self.confinement, self.cores, &mut self.coins)?;
+            let (judged, errors) = pairs.judge(question, Instant::now() + left, spent)?;
+            for remark in pairs.remarks() {
+                if !answer.judgement.remarks.contains(&remark) {
+                    answer.judgement.remarks.push(remark);
+                }
+            }
+            let is_measured = judged.verdict.is_measured();
+            answer.judgement.shapes.push(judged);
+            answer.errors.push(errors);
+            if !is_measured {
+                break;
+            }
+        }
+        Ok(combined(&answer.judgement.shapes))
+    }
+
+    /// The code of a program, ready for a runner.
+    fn code(&mut self, program: &Program, shape: &Shape) -> Result<Result<Code, Verdict>, EnvError> {
+        if program.language != Language::Python {
+            let source = Source {
+                language: program.language,
+                text: program.text().to_owned(),
+                flags: program.flags.clone(),
+            };
+            let built = self.builder.candidate(&source, &program.unit(shape), None)?;
+            return Ok(built.map(Code::Artefact));
+        }
+        let mut items = Vec::new();
+        let mut memories = 0;
+        for input in &shape.inputs {
+            items.push(match input {
+                Input::Tensor(..) => {
+                    memories += 1;
+                    Item::Array(memories - 1)
+                }
+                Input::Scalar(value, _) => Item::Value(value.clone()),
+            });
+        }
+        let outputs: Vec<usize> = (memories..memories + shape.outputs.len()).collect();
+        if program.style == Style::Writes {
+            items.extend(outputs.iter().copied().map(Item::Array));
+        }
+        let call = Call { items, outputs, prepare: Vec::new(), strict: true, seeded: false };
+        self.python(program, call).map(|code| Ok(Code::Python(code)))
+    }
+
+    /// A function that draws the inputs: it gets the axes that vary, and a device.
+    fn drawing(&mut self, program: &Program, shape: &Shape) -> Result<Code, EnvError> {
+        let values: serde_json::Map<String, serde_json::Value> =
+            shape.axes.iter().map(|(name, value)| (name.clone(), (*value).into())).collect();
+        let items = vec![Item::Value(values.into()), Item::Value("cpu".into())];
+        let outputs = (0..shape.tensors().count()).collect();
+        let call = Call { items, outputs, prepare: Vec::new(), strict: true, seeded: true };
+        Ok(Code::Python(self.python(program, call)?))
+    }
+
+    fn python(&mut self, program: &Program, call: Call) -> Result<Rc<PythonCode>, EnvError> {
+        let interpreter = self.interpreters.get(self.framework)?;
+        let text =
+            Text { files: &program.files, main: &program.main, entry: &program.entry, framework: self.framework };
+        Ok(Rc::new(PythonCode::new(interpreter, &text, call)?))
+    }
+}
+
+fn digest(code: &Code) -> Option<Digest> {
+    match code {
+        Code::Artefact(artefact) => Some(artefact.digest),
+        Code::Python(python) => Some(python.digest),
+        Code::Kernel { .. } => None,
+    }
+}
+
+/// Whose failure it is, for a process that is the oracle or draws: the problem's.
+fn of_the_problem(what: &str, verdict: &Verdict) -> EnvError {
+    EnvError::Problem(format!("the problem's {what} does not work: {verdict}"))
+}
+
+/// A failure of one of the two sides.
+fn of_a_side(of: Of, verdict: Verdict) -> Result<Verdict, EnvError> {
+    match of {
+        Of::Candidate => Ok(verdict),
+        Of::Against => Err(EnvError::Against(verdict)),
+    }
+}
