@@ -2,7 +2,7 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Answer, Opened, Question, Ready, Request, Response};
+use crate::message::{Answer, EvolveAnswer, EvolveQuestion, Opened, Question, Ready, Request, Response};
 use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -97,6 +97,21 @@ impl JudgeProcess {
         let mut judge = Self::spawn(progress)?;
         match judge.ask(&Request::Foreign { question: Box::new(question) })? {
             Response::Foreign { answer } => Ok(*answer),
+            other => Err(JudgeError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
+    /// Starts this very binary as a judge and lets a task's own evaluator score a program.
+    ///
+    /// # Errors
+    /// When the environment fails, or the initial program does not evaluate.
+    pub fn evolve(
+        question: EvolveQuestion,
+        progress: impl FnMut(&str) + Send + 'static,
+    ) -> Result<EvolveAnswer, JudgeError> {
+        let mut judge = Self::spawn(progress)?;
+        match judge.ask(&Request::Evolve { question: Box::new(question) })? {
+            Response::Evolved { answer } => Ok(*answer),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
     }

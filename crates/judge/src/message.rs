@@ -3,10 +3,12 @@
 //! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
 //! one other response.
 
-use model::{Certificate, Digest, Fidelity, Job, Judgement, Map, Seconds, Source, Workload};
+use model::{Certificate, Digest, Estimate, Fidelity, Job, Judgement, Map, Seconds, Source, Trust, Verdict, Workload};
 use ::foreign::Task;
+use ::foreign::evolve::EvolveTask;
 use ::foreign::traces::Errors;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What the app asks.
@@ -47,6 +49,11 @@ pub enum Request {
     Foreign {
         /// The question.
         question: Box<Question>,
+    },
+    /// Let a task's own evaluator score a program; nothing is opened before. Answer: `Evolved`.
+    Evolve {
+        /// The question.
+        question: Box<EvolveQuestion>,
     },
     /// Write the candidate's artefact, built and vetted, to a file. Answer: `Exported`.
     Export {
@@ -94,6 +101,11 @@ pub enum Response {
     Foreign {
         /// The answer.
         answer: Box<Answer>,
+    },
+    /// The answer to `Evolve`.
+    Evolved {
+        /// The answer.
+        answer: Box<EvolveAnswer>,
     },
     /// The answer to `Climb`.
     Climbed {
@@ -151,4 +163,42 @@ pub struct Answer {
     pub errors: Vec<Errors>,
     /// Libraries of the interpreters that ran, with their versions.
     pub libraries: Vec<(String, String)>,
+}
+
+/// A question about a program that its task's own evaluator scores.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EvolveQuestion {
+    /// The task with its candidate.
+    pub task: EvolveTask,
+    /// How deep.
+    pub fidelity: Fidelity,
+    /// Differences of the score inside +-margin, as a share, do not matter.
+    pub margin: f64,
+    /// Wall-clock limit of the whole question.
+    pub cap: Seconds,
+    /// Go on without the sandbox where it can't be set up.
+    pub unconfined: bool,
+}
+
+/// Its answer. Higher scores are better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvolveAnswer {
+    /// Of the candidate against the initial program.
+    pub verdict: Verdict,
+    /// The metric that decided.
+    pub metric: String,
+    /// How much higher the candidate's score is, as a share of the initial program's.
+    pub gain: Option<Estimate>,
+    /// One gain a pair of evaluations: the raw data.
+    pub units: Vec<f64>,
+    /// Means of every metric: initial program, candidate.
+    pub means: BTreeMap<String, [Option<f64>; 2]>,
+    /// Evaluations in all.
+    pub evaluations: u32,
+    /// What is promised.
+    pub trust: Trust,
+    /// For people.
+    pub remarks: Vec<String>,
+    /// By the wall clock.
+    pub total: Seconds,
 }

@@ -43,6 +43,8 @@ pub enum Framework {
     Numpy,
     /// PyTorch tensors.
     Torch,
+    /// None: any interpreter will do.
+    Plain,
 }
 
 impl Framework {
@@ -51,6 +53,7 @@ impl Framework {
         match self {
             Self::Numpy => "numpy",
             Self::Torch => "torch",
+            Self::Plain => "standard library",
         }
     }
 
@@ -104,7 +107,13 @@ impl Interpreter {
         match framework {
             Framework::Numpy => self.numpy.is_some(),
             Framework::Torch => self.torch.is_some(),
+            Framework::Plain => true,
         }
+    }
+
+    /// The executable.
+    pub fn program(&self) -> String {
+        self.program.display().to_string()
     }
 
     /// The first of `$ROOFLAB_PYTHON` (alone, where it is set), `python3` on the path and the system's that has the
@@ -147,6 +156,7 @@ impl Interpreter {
 pub struct Interpreters {
     numpy: Option<Rc<Interpreter>>,
     torch: Option<Rc<Interpreter>>,
+    plain: Option<Rc<Interpreter>>,
 }
 
 impl Interpreters {
@@ -170,6 +180,7 @@ impl Interpreters {
         let place = match framework {
             Framework::Numpy => &mut self.numpy,
             Framework::Torch => &mut self.torch,
+            Framework::Plain => &mut self.plain,
         };
         if place.is_none() {
             *place = Some(Rc::new(Interpreter::find(framework)?));

@@ -44,9 +44,12 @@ fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvEr
     if let Request::Foreign { question } = request {
         return Ok(Response::Foreign { answer: Box::new(foreign::answer(&question)?) });
     }
+    if let Request::Evolve { question } = request {
+        return Ok(Response::Evolved { answer: Box::new(foreign::evolve::answer(&question)?) });
+    }
     let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
     match request {
-        Request::Open { .. } | Request::Foreign { .. } => unreachable!("answered above"),
+        Request::Open { .. } | Request::Foreign { .. } | Request::Evolve { .. } => unreachable!("answered above"),
         Request::Judge { job } => Ok(Response::Judged { judgement: Box::new(judge.judge(&job)?) }),
         Request::Climb { source, baselines, sustained, looks } => {
             let climb = ladder::Climb { source, baselines, sustained, looks };

@@ -1,6 +1,10 @@
-//! Candidates in other languages: the honest pass, the others get the verdict that the table names.
+//! Candidates in other languages, and problems in other formats: the honest pass, the others get the verdict that the
+//! table names.
 //!
 //! A new one is a file in `foreign/` and a row here.
+
+mod bench;
+mod evolve;
 
 use crate::rig::{self, problem, rooflab, root, seconds};
 use model::{Judgement, Rule, Stage, Verdict};

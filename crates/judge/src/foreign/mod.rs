@@ -5,6 +5,7 @@
 
 mod check;
 mod draw;
+pub mod evolve;
 mod pair;
 mod stage;
 
