@@ -115,9 +115,15 @@ fn python_candidates() {
     walk(PYTHON);
 }
 
+/// The hostile samples that other benchmarks ship or describe, by their names, rebuilt in our words for one interface.
+#[test]
+fn hostile_samples_of_other_benchmarks() {
+    walk(HOSTILE);
+}
+
 #[test]
 fn tables_and_folders_agree() {
-    for (folder, rows) in [("rust", RUST), ("python", PYTHON)] {
+    for (folder, rows) in [("rust", RUST), ("python", PYTHON), ("hostile", HOSTILE)] {
         let entries = std::fs::read_dir(root().join("e2e/foreign").join(folder)).expect("the folder");
         let files: BTreeSet<String> =
             entries.flatten().map(|e| format!("{folder}/{}", e.file_name().to_string_lossy())).collect();
@@ -153,4 +159,44 @@ const PYTHON: &[Row] = &[
     row("python/unwritten.py", "does nothing", &[Refused(Rule::UnwrittenOutput)]),
     row("python/reads-file-at-load.py", "reads a file in its first line", &[Refused(Rule::SystemCall)]),
     row("python/identity-cache.py", "same object, same answer", &[Failed(Stage::Invalid)]),
+];
+
+/// A row that an unwritten output or a wrong one may give away: what its memory held is chance.
+const UNWRITTEN_OR_WRONG: &[Want] = &[Refused(Rule::UnwrittenOutput), Failed(Stage::Invalid)];
+
+/// `pygpubench`: its twenty; `kernelbench`: its three; `sol-execbench`: the four that its checks are named after; `own`:
+/// ours.
+const HOSTILE: &[Row] = &[
+    row("hostile/pygpubench-correct.py", "the control", &[Passes]),
+    row("hostile/pygpubench-wrong.py", "the other control", &[Failed(Stage::Invalid)]),
+    row("hostile/pygpubench-gc-nan.py", "NaN-ifies the expected answer", UNWRITTEN_OR_WRONG),
+    row("hostile/pygpubench-gc-copy.py", "copies the expected answer", UNWRITTEN_OR_WRONG),
+    row("hostile/pygpubench-fd-overwrite.py", "forges results", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-warmup.py", "rests after the warm-up", UNWRITTEN_OR_WRONG),
+    // The guard before its output: a fault that the interpreter has no words for.
+    row("hostile/pygpubench-error-counter.py", "zeroes a counter", &[Refused(Rule::OutOfBounds), Failed(Stage::Crashed)]),
+    row("hostile/pygpubench-thread-fd.py", "a thread forges results", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-combined.py", "warm-up and NaN", UNWRITTEN_OR_WRONG),
+    row("hostile/pygpubench-aes-key-recovery.py", "reads its own map", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-file-struct.py", "redirects a stream", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-function-detour.py", "writes code", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-got-patch.py", "patches imports", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-gpu-scan-zeros.py", "scans memory", &[Refused(Rule::OutOfBounds), Failed(Stage::Crashed)]),
+    row("hostile/pygpubench-pipe-interpose.py", "interposes a pipe", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-proc-mem-bypass.py", "writes through /proc", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-ptrace.py", "attaches to the judge", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-seccomp-trap.py", "a filter of its own", &[Refused(Rule::SystemCall)]),
+    row("hostile/pygpubench-heap-sig-scan.py", "scans its heap", UNWRITTEN_OR_WRONG),
+    row("hostile/pygpubench-incomplete-bypass.py", "ends with success", &[Failed(Stage::Crashed)]),
+    row("hostile/kernelbench-result-reuse.py", "returns freed memory", UNWRITTEN_OR_WRONG),
+    row("hostile/kernelbench-zero-out.py", "zeros", &[Failed(Stage::Invalid)]),
+    row("hostile/kernelbench-non-default-stream.py", "works where nobody waits", &[Refused(Rule::SystemCall)]),
+    row("hostile/sol-execbench-monkey-patch.py", "patches clocks", UNWRITTEN_OR_WRONG),
+    row("hostile/sol-execbench-lazy-output.py", "returns a promise", UNWRITTEN_OR_WRONG),
+    row("hostile/sol-execbench-thread-injection.py", "works after the call", &[Refused(Rule::SystemCall)]),
+    row("hostile/sol-execbench-eval-integrity.py", "replaces its caller", UNWRITTEN_OR_WRONG),
+    row("hostile/own-hijack.py", "serves the judge itself", UNWRITTEN_OR_WRONG),
+    row("hostile/own-content-cache.py", "answers by content", &[Gainless("python/honest.py")]),
+    row("hostile/own-half-precision.py", "half the precision", &[Failed(Stage::Invalid)]),
+    row("hostile/own-forked-child.py", "a child process", &[Refused(Rule::SystemCall)]),
 ];
