@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod evolve;
+pub mod kernelbench;
 pub mod task;
 pub mod traces;
 
@@ -25,12 +26,16 @@ pub enum Format {
     Bench,
     /// `evaluator.py` and `initial_program.py`: OpenEvolve; `evaluate.py` and `initial.py`: ShinkaEvolve.
     Evolve,
+    /// A Python file with `Model`, `get_inputs` and `get_init_inputs`: KernelBench.
+    KernelBench,
 }
 
 impl Format {
-    /// The format of a folder, if it is one of these.
+    /// The format of a folder or file, if it is one of these.
     pub fn of(folder: &std::path::Path) -> Option<Self> {
-        if folder.join("definition.json").is_file() {
+        if kernelbench::is_problem(folder) {
+            Some(Self::KernelBench)
+        } else if folder.join("definition.json").is_file() {
             Some(Self::Bench)
         } else {
             evolve::is_task(folder).then_some(Self::Evolve)

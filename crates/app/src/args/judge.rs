@@ -24,7 +24,8 @@ pub struct JudgeArgs {
     /// A folder with a definition.json is read as SOL-ExecBench and FlashInfer-Bench have it: the candidate is a
     /// solution's JSON, or a Python or C file with a function `run`; it is compared with the definition's reference,
     /// and traces are written in their format. A folder with an evaluator.py and an initial_program.py is a task of
-    /// OpenEvolve's (evaluate.py and initial.py: of ShinkaEvolve's): its own evaluator scores both programs.
+    /// OpenEvolve's (evaluate.py and initial.py: of ShinkaEvolve's): its own evaluator scores both programs. A Python
+    /// file with Model, get_inputs and get_init_inputs is a problem of KernelBench's: the candidate defines ModelNew.
     #[arg(value_name = "PROBLEM", required = true)]
     pub problem: Option<PathBuf>,
     /// The candidate: a C, C++ (.cpp), Rust (.rs) or Python (.py) file, the name of a baseline, or builtin:NAME.

@@ -33,7 +33,7 @@ struct Printed<'a> {
     answer: &'a Answer,
     problem: &'a str,
     candidate_name: &'a str,
-    traces: &'a Path,
+    traces: Option<&'a Path>,
 }
 
 /// Runs it.
@@ -46,10 +46,13 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     let candidate = args.candidate.as_deref().map(Path::new).ok_or_else(missing)?;
     let mut task = match format {
         Format::Bench => ::foreign::bench::task(folder, candidate, base(args)?.as_deref())?,
+        Format::KernelBench => ::foreign::kernelbench::task(folder, candidate, base(args)?.as_deref())?,
         Format::Evolve => return evolve::run(args, (folder, candidate, base(args)?.as_deref())),
     };
     task.candidate.flags.clone_from(&args.flags);
-    choose(&mut task, args.workloads.as_deref())?;
+    if format == Format::Bench {
+        choose(&mut task, args.workloads.as_deref())?;
+    }
     let question = Question {
         task: task.clone(),
         fidelity: judge::fidelity(args),
@@ -59,17 +62,22 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     };
     let voice = Voice::new(Quiet);
     let answer = JudgeProcess::foreign(question, move |text| voice.say(&Notice::Working { text }))?;
-    let path = args.traces.clone().unwrap_or_else(|| {
-        Place::new(&args.place).out.join("traces").join(format!("{}.jsonl", file_name(&task.candidate.name)))
-    });
-    write_traces(&path, &task, &answer)?;
+    let path = (format == Format::Bench).then(|| traces_path(args, &task));
+    if let Some(path) = &path {
+        write_traces(path, &task, &answer)?;
+    }
     if Reader::from_flag(args.json) == Reader::Json {
         let printed =
-            Printed { answer: &answer, problem: &task.name, candidate_name: &task.candidate.name, traces: &path };
+            Printed { answer: &answer, problem: &task.name, candidate_name: &task.candidate.name, traces: path.as_deref() };
         return print_json(&printed);
     }
-    print!("{}", show(&task, &answer, &path));
+    print!("{}", show(&task, &answer, path.as_deref()));
     Ok(Done::Complete)
+}
+
+fn traces_path(args: &JudgeArgs, task: &Task) -> PathBuf {
+    let named = format!("{}.jsonl", file_name(&task.candidate.name));
+    args.traces.clone().unwrap_or_else(|| Place::new(&args.place).out.join("traces").join(named))
 }
 
 /// The other base of the comparison, where one is named.
@@ -113,7 +121,7 @@ fn write_traces(path: &Path, task: &Task, answer: &Answer) -> Result<(), Failure
     Ok(())
 }
 
-fn show(task: &Task, answer: &Answer, path: &Path) -> String {
+fn show(task: &Task, answer: &Answer, path: Option<&Path>) -> String {
     let base = task.against.as_ref().map_or("the reference", |program| program.name.as_str());
     let mut text = format!("{} against {base}, {}\n", task.candidate.name, task.name);
     text += &report::terminal::judgement(&answer.judgement);
@@ -126,7 +134,7 @@ fn show(task: &Task, answer: &Answer, path: &Path) -> String {
         Trust::Open => text += "trust: open; the candidate is contained, and shares its process with its interpreter\n",
         _ => {}
     }
-    text + &format!("traces: {}\n", path.display())
+    text + &path.map_or_else(String::new, |path| format!("traces: {}\n", path.display()))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! reference as oracle in one process, as base of the comparison in another, never in the candidate's.
 
 mod check;
+mod describe;
 mod draw;
 pub mod evolve;
 mod pair;
@@ -114,7 +115,9 @@ impl Bench {
     ) -> Result<Verdict, EnvError> {
         let task = &question.task;
         let deadline = Instant::now() + Duration::from(question.cap);
-        for (i, shape) in task.shapes.iter().enumerate() {
+        let described = if task.shapes.is_empty() { vec![self.describe(task)?] } else { Vec::new() };
+        let shapes = if described.is_empty() { &task.shapes } else { &described };
+        for (i, shape) in shapes.iter().enumerate() {
             let begin = Instant::now();
             let reference = self.code(&task.reference, shape)?.map_err(EnvError::Against)?;
             let base = match &task.against {
@@ -129,7 +132,7 @@ impl Bench {
             answer.judgement.overhead.build = answer.judgement.overhead.build + begin.elapsed().into();
             let draws = task.draws.as_ref().map(|program| self.drawing(program, shape)).transpose()?;
             let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
-            let left = deadline.saturating_duration_since(Instant::now()) / (task.shapes.len() - i) as u32;
+            let left = deadline.saturating_duration_since(Instant::now()) / (shapes.len() - i) as u32;
             let mut pairs = Pairs::new(&stage, self.confinement, self.cores, &mut self.coins)?;
             let (judged, errors) = pairs.judge(question, Instant::now() + left, spent)?;
             for remark in pairs.remarks() {
