@@ -47,6 +47,8 @@ pub const MAX_SIZES: usize = 8;
 pub const GUARD: usize = 64 << 10;
 /// Calls of one batch at most.
 pub const MAX_CALLS: usize = 256;
+/// Bytes of a note.
+pub const NOTE: usize = 240;
 /// Symbol of the generated entry: `void rooflab_entry(void *const *buffers, const int64_t *sizes)`.
 pub const ENTRY: &str = "rooflab_entry";
 /// Symbol of the generated preparation, same signature; may be absent.
@@ -107,7 +109,7 @@ pub struct Control {
     /// Runner -> judge: where each argument's memory begins, to turn a fault's address into an argument.
     pub bases: [u64; MAX_ARGUMENTS],
     /// Runner -> judge: a zero-ended text.
-    pub note: [u8; 240],
+    pub note: [u8; NOTE],
 }
 
 /// What a batch is.

@@ -65,7 +65,7 @@ fn confine_python(folders: &[PathBuf], buffers: &[String]) -> Result<String, Mis
 
 /// What an interpreter needs to compute: memory without new code, locks, its own end. All else kills it.
 fn seal() -> Result<String, Missing> {
-    let mut calls = vec![
+    let calls = [
         libc::SYS_munmap,
         libc::SYS_mremap,
         libc::SYS_madvise,
@@ -78,7 +78,6 @@ fn seal() -> Result<String, Missing> {
         libc::SYS_exit,
         libc::SYS_exit_group,
     ];
-    calls.sort_unstable();
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = calls.into_iter().map(|call| (call, Vec::new())).collect();
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
         let condition = SeccompCondition::new(
@@ -116,7 +115,7 @@ fn layout() -> String {
         ("done", offset_of!(Control, done)),
         ("state", offset_of!(Control, state)),
         ("note", offset_of!(Control, note)),
-        ("note_bytes", size_of_val(&[0_u8; 240])),
+        ("note_bytes", protocol::NOTE),
         ("guard", GUARD),
         ("op_call", protocol::OP_CALL as usize),
         ("op_prepare", protocol::OP_PREPARE as usize),

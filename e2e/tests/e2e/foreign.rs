@@ -5,6 +5,7 @@
 
 mod bench;
 mod evolve;
+mod kernelbench;
 
 use crate::rig::{self, problem, rooflab, root, seconds};
 use model::{Judgement, Rule, Stage, Verdict};
@@ -133,6 +134,11 @@ fn tables_and_folders_agree() {
     }
 }
 
+/// An error without the marks and breaks of its lines.
+fn said(ended: &rig::Ended) -> String {
+    ended.err.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
 /// The interpreter is the user's to choose, and one that lacks what is needed is named with the fix.
 #[test]
 fn a_missing_interpreter_is_an_environment_error() {
@@ -141,7 +147,7 @@ fn a_missing_interpreter_is_an_environment_error() {
     command.arg(problem("rms-norm-silu")).arg(file).env("ROOFLAB_PYTHON", "/nonexistent/python3");
     let ended = rig::run(&mut command, seconds(LIMIT));
     ended.expect(4);
-    let said = ended.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = said(&ended);
     assert!(said.contains("no Python with numpy") && said.contains("ROOFLAB_PYTHON"), "{ended}");
 }
 

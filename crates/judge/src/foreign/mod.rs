@@ -19,7 +19,7 @@ use crate::python::{Call, Framework, Interpreters, Item, PythonCode, Text};
 use crate::runner::Code;
 use crate::sandbox::Confinement;
 use ::foreign::{Input, Program, Shape, Style, Task};
-use model::{Digest, Judgement, Language, Overhead, Source, Trust, Verdict};
+use model::{Digest, Judgement, Language, Overhead, Seconds, Source, Trust, Verdict};
 use pair::Pairs;
 use rand_chacha::ChaCha12Rng;
 use std::rc::Rc;
@@ -129,7 +129,7 @@ impl Bench {
                 Err(verdict) => return Ok(verdict),
             };
             answer.judgement.artefact = digest(&candidate);
-            answer.judgement.overhead.build = answer.judgement.overhead.build + begin.elapsed().into();
+            answer.judgement.overhead.build = answer.judgement.overhead.build + Seconds::from(begin.elapsed());
             let draws = task.draws.as_ref().map(|program| self.drawing(program, shape)).transpose()?;
             let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
             let left = deadline.saturating_duration_since(Instant::now()) / (shapes.len() - i) as u32;

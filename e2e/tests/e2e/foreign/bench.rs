@@ -211,7 +211,7 @@ fn a_gpu_solution_is_no_failure_of_the_candidate() {
     let folder = Folder::new(tight());
     let ended = folder.judge(&folder.solution("cuda", "k.cu::run", "__global__ void k();", true));
     ended.expect(2);
-    assert!(ended.err.contains("needs a GPU"), "{ended}");
+    assert!(super::said(&ended).contains("needs a GPU"), "{ended}");
 }
 
 #[test]
@@ -221,5 +221,5 @@ fn a_tolerance_that_judges_nothing_is_refused() {
     let folder = Folder::new(json!({"max_atol": 0.1, "max_rtol": 0.1, "required_matched_ratio": 0.95}));
     let ended = folder.judge(&folder.solution("python", "main.py::run", WRITES, true));
     ended.expect(4);
-    assert!(ended.err.split_whitespace().collect::<Vec<_>>().join(" ").contains("zeros would pass"), "{ended}");
+    assert!(super::said(&ended).contains("zeros would pass"), "{ended}");
 }
