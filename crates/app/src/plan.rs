@@ -230,8 +230,9 @@ pub fn workloads(text: &str, known: &[String]) -> Result<Vec<String>, Failure> {
 /// # Errors
 /// When the file can't be read, or is JSON but no source.
 pub fn source(path: &Path, flags: &[String]) -> Result<Source, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "name a C, C++, Rust or Python file"))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("{}: {error}", path.display()), "name a C, C++, Rust or Python file")
+    })?;
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let mut source = if extension == "json" {
         serde_json::from_str(&text).map_err(|error| {

@@ -14,8 +14,7 @@ use std::path::Path;
 /// Largest tensor, bytes: the judge holds each several times.
 const LARGEST: usize = 1 << 30;
 /// Languages of solutions that need a GPU, by the names that the benchmarks give them.
-const GPU: [&str; 9] =
-    ["cuda", "triton", "tlx", "cute_dsl", "cutile", "cudnn_frontend", "cutlass", "cudnn", "cublas"];
+const GPU: [&str; 9] = ["cuda", "triton", "tlx", "cute_dsl", "cutile", "cudnn_frontend", "cutlass", "cudnn", "cublas"];
 
 /// `definition.json`. Maps keep no order in JSON's words, but here the order is the function's: see `Ordered`.
 #[derive(Deserialize)]
@@ -188,11 +187,7 @@ fn shapes(definition: &Definition, folder: &Path) -> Result<Vec<Shape>, ForeignE
     Ok(shapes)
 }
 
-fn shape(
-    definition: &Definition,
-    folder: &Path,
-    (workload, record): (Workload, Value),
-) -> Result<Shape, ForeignError> {
+fn shape(definition: &Definition, folder: &Path, (workload, record): (Workload, Value)) -> Result<Shape, ForeignError> {
     let schema = |why: String| ForeignError::schema(folder, why);
     let axes = all_axes(definition, &workload.axes).map_err(schema)?;
     let mut inputs = Vec::new();

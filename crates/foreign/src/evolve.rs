@@ -56,9 +56,8 @@ pub fn is_task(folder: &Path) -> bool {
 /// # Errors
 /// When a file can't be read.
 pub fn task(folder: &Path, candidate: &Path, against: Option<&Path>) -> Result<EvolveTask, ForeignError> {
-    let kind = KINDS.iter().find(|(_, evaluator, initial)| {
-        folder.join(evaluator).is_file() && folder.join(initial).is_file()
-    });
+    let kind =
+        KINDS.iter().find(|(_, evaluator, initial)| folder.join(evaluator).is_file() && folder.join(initial).is_file());
     let (kind, evaluator, initial) =
         kind.ok_or_else(|| ForeignError::schema(folder, "no evaluator.py with an initial_program.py"))?;
     let folder = folder.canonicalize().map_err(|error| ForeignError::File { path: folder.to_owned(), error })?;

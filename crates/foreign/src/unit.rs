@@ -38,7 +38,6 @@ impl Program {
         let _ = writeln!(text, "{export} rooflab_prepare(void *const *b, const int64_t *s) {{ (void)b, (void)s; }}");
         text
     }
-
 }
 
 fn arguments(shape: &Shape) -> Vec<Argument> {

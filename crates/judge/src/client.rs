@@ -90,10 +90,7 @@ impl JudgeProcess {
     ///
     /// # Errors
     /// When the environment fails, the problem's reference does not work, or its tolerance judges nothing.
-    pub fn foreign(
-        question: Question,
-        progress: impl FnMut(&str) + Send + 'static,
-    ) -> Result<Answer, JudgeError> {
+    pub fn foreign(question: Question, progress: impl FnMut(&str) + Send + 'static) -> Result<Answer, JudgeError> {
         let mut judge = Self::spawn(progress)?;
         match judge.ask(&Request::Foreign { question: Box::new(question) })? {
             Response::Foreign { answer } => Ok(*answer),

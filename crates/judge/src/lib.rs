@@ -13,9 +13,9 @@ mod builder;
 #[cfg(target_os = "linux")]
 mod calibrate;
 #[cfg(target_os = "linux")]
-mod errand;
-#[cfg(target_os = "linux")]
 mod cgroup;
+#[cfg(target_os = "linux")]
+mod errand;
 #[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
@@ -34,13 +34,13 @@ mod memory;
 mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
+mod python;
 #[cfg(target_os = "linux")]
 mod quarantine;
 #[cfg(target_os = "linux")]
-mod root;
-mod python;
-#[cfg(target_os = "linux")]
 mod recipe;
+#[cfg(target_os = "linux")]
+mod root;
 #[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]

@@ -3,10 +3,10 @@
 //! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
 //! one other response.
 
-use model::{Certificate, Digest, Estimate, Fidelity, Job, Judgement, Map, Seconds, Source, Trust, Verdict, Workload};
 use ::foreign::Task;
 use ::foreign::evolve::EvolveTask;
 use ::foreign::traces::Errors;
+use model::{Certificate, Digest, Estimate, Fidelity, Job, Judgement, Map, Seconds, Source, Trust, Verdict, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

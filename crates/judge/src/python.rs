@@ -144,10 +144,7 @@ impl Interpreter {
 
     /// It died before it came to a candidate.
     pub fn broken(&self) -> SandboxError {
-        SandboxError::Step(format!(
-            "the interpreter {} did not start in the sandbox ({self})",
-            self.program.display()
-        ))
+        SandboxError::Step(format!("the interpreter {} did not start in the sandbox ({self})", self.program.display()))
     }
 }
 

@@ -105,7 +105,11 @@ impl Layout {
         Ok(match start.confinement {
             Confinement::Confined => {
                 cgroup::set_up();
-                Self { identity, root: Some(Root::plan(start.writable, start.sees)?), doors: cgroup::doors(start.member) }
+                Self {
+                    identity,
+                    root: Some(Root::plan(start.writable, start.sees)?),
+                    doors: cgroup::doors(start.member),
+                }
             }
             Confinement::Unconfined => Self { identity, root: None, doors: Vec::new() },
         })

@@ -52,9 +52,9 @@ impl Problem {
     }
 
     fn rust_values(&self, arguments: &[(usize, bool)]) -> String {
-        let buffers = arguments
-            .iter()
-            .map(|(i, read_only)| format!("*b.add({i}) as {} {}", pointer(*read_only), self.arguments[*i].dtype.name()));
+        let buffers = arguments.iter().map(|(i, read_only)| {
+            format!("*b.add({i}) as {} {}", pointer(*read_only), self.arguments[*i].dtype.name())
+        });
         let sizes = (0..self.axes.len()).map(|i| format!("*s.add({i})"));
         buffers.chain(sizes).collect::<Vec<_>>().join(", ")
     }

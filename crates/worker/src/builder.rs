@@ -53,11 +53,7 @@ pub fn become_program(limits: &Limits) -> ! {
     std::process::exit(EXIT_USAGE)
 }
 
-fn confine_builder(
-    folder: &Path,
-    (mode, mut sees): (&str, Vec<PathBuf>),
-    limits: &Limits,
-) -> Result<(), Missing> {
+fn confine_builder(folder: &Path, (mode, mut sees): (&str, Vec<PathBuf>), limits: &Limits) -> Result<(), Missing> {
     confine::close_from(3);
     // A sanitizer maps terabytes of shadow memory and reads its own map of them; its cgroup, where there is one, limits
     // what it really uses.

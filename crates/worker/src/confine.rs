@@ -76,7 +76,11 @@ pub fn files(writable: Option<&Path>, besides: &[PathBuf]) -> Result<(), Missing
             .scope(Scope::from_all(abi))?
             .create()?
             .add_rules(path_beneath_rules(
-                protocol::SYSTEM.iter().map(Path::new).chain(besides.iter().map(PathBuf::as_path)).filter(|path| path.exists()),
+                protocol::SYSTEM
+                    .iter()
+                    .map(Path::new)
+                    .chain(besides.iter().map(PathBuf::as_path))
+                    .filter(|path| path.exists()),
                 AccessFs::from_read(abi),
             ))?
             .add_rules(path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile))?;

@@ -27,9 +27,7 @@ const CPU: u64 = 600;
 /// Runs the role. Never returns.
 pub fn python_main() -> ! {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
-    let [mode, folders, interpreter, plan, buffers @ ..] = arguments.as_slice() else {
-        std::process::exit(EXIT_USAGE)
-    };
+    let [mode, folders, interpreter, plan, buffers @ ..] = arguments.as_slice() else { std::process::exit(EXIT_USAGE) };
     let control = runner::map_control();
     let seal = if mode == UNCONFINED {
         "-".to_owned()
@@ -80,12 +78,8 @@ fn seal() -> Result<String, Missing> {
     ];
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = calls.into_iter().map(|call| (call, Vec::new())).collect();
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
-        let condition = SeccompCondition::new(
-            2,
-            SeccompCmpArgLen::Dword,
-            SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64),
-            0,
-        );
+        let condition =
+            SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0);
         let rule = condition.and_then(|condition| SeccompRule::new(vec![condition]));
         rules.insert(call, vec![rule.map_err(|error| missing("seccomp", error))?]);
     }

@@ -180,7 +180,11 @@ const HOSTILE: &[Row] = &[
     row("hostile/pygpubench-fd-overwrite.py", "forges results", &[Refused(Rule::SystemCall)]),
     row("hostile/pygpubench-warmup.py", "rests after the warm-up", UNWRITTEN_OR_WRONG),
     // The guard before its output: a fault that the interpreter has no words for.
-    row("hostile/pygpubench-error-counter.py", "zeroes a counter", &[Refused(Rule::OutOfBounds), Failed(Stage::Crashed)]),
+    row(
+        "hostile/pygpubench-error-counter.py",
+        "zeroes a counter",
+        &[Refused(Rule::OutOfBounds), Failed(Stage::Crashed)],
+    ),
     row("hostile/pygpubench-thread-fd.py", "a thread forges results", &[Refused(Rule::SystemCall)]),
     row("hostile/pygpubench-combined.py", "warm-up and NaN", UNWRITTEN_OR_WRONG),
     row("hostile/pygpubench-aes-key-recovery.py", "reads its own map", &[Refused(Rule::SystemCall)]),

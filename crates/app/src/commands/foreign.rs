@@ -67,8 +67,12 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
         write_traces(path, &task, &answer)?;
     }
     if Reader::from_flag(args.json) == Reader::Json {
-        let printed =
-            Printed { answer: &answer, problem: &task.name, candidate_name: &task.candidate.name, traces: path.as_deref() };
+        let printed = Printed {
+            answer: &answer,
+            problem: &task.name,
+            candidate_name: &task.candidate.name,
+            traces: path.as_deref(),
+        };
         return print_json(&printed);
     }
     print!("{}", show(&task, &answer, path.as_deref()));

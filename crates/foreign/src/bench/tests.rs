@@ -54,7 +54,8 @@ fn a_folder_reads() {
     assert_eq!((task.candidate.language, task.candidate.style), (Language::Python, Style::Writes));
     let shape = &task.shapes[0];
     assert_eq!((shape.name.as_str(), shape.id.as_str(), shape.bound), ("rows=3", "u1", Bound::default()));
-    let names: Vec<&str> = shape.inputs.iter().map(|i| if let Input::Tensor(t, _) = i { &*t.name } else { "-" }).collect();
+    let names: Vec<&str> =
+        shape.inputs.iter().map(|i| if let Input::Tensor(t, _) = i { &*t.name } else { "-" }).collect();
     assert_eq!(names, ["x", "a", "-"], "in the order of the definition");
     let Input::Tensor(a, Fill::Random) = &shape.inputs[1] else { panic!() };
     assert_eq!((a.dtype, &a.shape[..]), (Dtype::Bf16, &[4][..]));

@@ -68,10 +68,8 @@ impl Bench {
 }
 
 fn shape(description: &Description, seed: u32) -> Result<Shape, String> {
-    let mut inputs = vec![
-        Input::Scalar((seed >> 1).into(), Dtype::I64),
-        Input::Scalar(description.init.clone(), Dtype::F64),
-    ];
+    let mut inputs =
+        vec![Input::Scalar((seed >> 1).into(), Dtype::I64), Input::Scalar(description.init.clone(), Dtype::F64)];
     for (i, said) in description.inputs.iter().enumerate() {
         inputs.push(match said {
             Said::Tensor { dtype, shape } => Input::Tensor(tensor(format!("input {i}"), dtype, shape)?, Fill::Drawn),

@@ -128,7 +128,9 @@ impl Judging<'_> {
         let clip = stats::Clip::of_sigma(sigma);
         let margin = self.question.margin;
         let design = match self.question.fidelity {
-            Fidelity::Fixed { alpha, process_pairs } => stats::Design::fixed(alpha, margin, clip, process_pairs as usize),
+            Fidelity::Fixed { alpha, process_pairs } => {
+                stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
+            }
             Fidelity::Anytime { alpha, max_process_pairs } => {
                 stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize)
             }
@@ -173,9 +175,7 @@ impl Judging<'_> {
             None => match metrics.get("combined_score") {
                 Some(value) => ("combined_score".to_owned(), Some(*value)),
                 None if metrics.is_empty() => (String::new(), None),
-                None => {
-                    ("mean of all".to_owned(), Some(metrics.values().sum::<f64>() / metrics.len() as f64))
-                }
+                None => ("mean of all".to_owned(), Some(metrics.values().sum::<f64>() / metrics.len() as f64)),
             },
         };
         match value {

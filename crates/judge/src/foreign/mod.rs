@@ -107,12 +107,7 @@ fn framework(task: &Task) -> Framework {
 }
 
 impl Bench {
-    fn shapes(
-        &mut self,
-        question: &Question,
-        answer: &mut Answer,
-        spent: &mut Spent,
-    ) -> Result<Verdict, EnvError> {
+    fn shapes(&mut self, question: &Question, answer: &mut Answer, spent: &mut Spent) -> Result<Verdict, EnvError> {
         let task = &question.task;
         let deadline = Instant::now() + Duration::from(question.cap);
         let described = if task.shapes.is_empty() { vec![self.describe(task)?] } else { Vec::new() };
@@ -153,11 +148,8 @@ impl Bench {
     /// The code of a program, ready for a runner.
     fn code(&mut self, program: &Program, shape: &Shape) -> Result<Result<Code, Verdict>, EnvError> {
         if program.language != Language::Python {
-            let source = Source {
-                language: program.language,
-                text: program.text().to_owned(),
-                flags: program.flags.clone(),
-            };
+            let source =
+                Source { language: program.language, text: program.text().to_owned(), flags: program.flags.clone() };
             let built = self.builder.candidate(&source, &program.unit(shape), None)?;
             return Ok(built.map(Code::Artefact));
         }

@@ -16,7 +16,7 @@ use crate::side::{Checked, Placement, Purpose, Side};
 use ::foreign::traces::Errors;
 use model::{Fidelity, Seconds, ShapeJudgement, Verdict};
 use protocol::OP_CALL;
-use rand::{Rng, RngExt};
+use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 use std::time::{Duration, Instant};
 
@@ -71,9 +71,11 @@ impl<'a> Pairs<'a> {
         coins: &'a mut ChaCha12Rng,
     ) -> Result<Self, EnvError> {
         let start = |side: &Side, what: &str| {
-            Runner::start(confinement, &side.code, &side.arguments(Purpose::Call), cores.runner).map_err(|failure| match failure {
-                StartFailure::Sandbox(error) => error.into(),
-                StartFailure::Candidate(verdict) => of_the_problem(what, &verdict),
+            Runner::start(confinement, &side.code, &side.arguments(Purpose::Call), cores.runner).map_err(|failure| {
+                match failure {
+                    StartFailure::Sandbox(error) => error.into(),
+                    StartFailure::Candidate(verdict) => of_the_problem(what, &verdict),
+                }
             })
         };
         let oracle = start(&stage.sides[2], "reference")?;

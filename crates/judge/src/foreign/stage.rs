@@ -10,7 +10,7 @@ use crate::python::Array;
 use crate::runner::Code;
 use crate::sandbox::SandboxError;
 use crate::side::{Placement, Side, Slot};
-use ::foreign::{Fill, Input, Shape, Tensor};
+use ::foreign::{Fill, Shape, Tensor};
 use model::{Rule, Verdict, Workload};
 use problems::{Family, Role};
 use protocol::{MAX_ARGUMENTS, MAX_CALLS};
@@ -158,9 +158,8 @@ impl<'a> Stage<'a> {
         let passes = |answer: &dyn Fn(&Tensor) -> Option<Vec<u8>>| {
             self.shape.outputs.iter().enumerate().all(|(i, tensor)| {
                 let want = part(&self.sides[2].slots[inputs + i]);
-                answer(tensor).is_some_and(|got| {
-                    compare(tensor, self.shape.bound, Poison::new(0), (&got, &want)).1.is_ok()
-                })
+                answer(tensor)
+                    .is_some_and(|got| compare(tensor, self.shape.bound, Poison::new(0), (&got, &want)).1.is_ok())
             })
         };
         if passes(&|tensor| Some(vec![0; tensor.bytes()])) {

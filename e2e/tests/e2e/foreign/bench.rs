@@ -160,11 +160,9 @@ fn honest_solutions_pass_and_leave_traces() {
         assert_eq!(trace["workload"]["uuid"], "w1", "{trace}");
         let evaluation = &trace["evaluation"];
         assert_eq!(evaluation["status"], "PASSED", "{trace}");
-        for (part, field) in [
-            ("performance", "latency_ms"),
-            ("performance", "reference_latency_ms"),
-            ("performance", "speedup_factor"),
-        ] {
+        for (part, field) in
+            [("performance", "latency_ms"), ("performance", "reference_latency_ms"), ("performance", "speedup_factor")]
+        {
             assert!(evaluation[part][field].as_f64().is_some_and(|value| value > 0.0), "{part} {field}: {trace}");
         }
         assert!(evaluation["correctness"]["max_absolute_error"].is_number(), "{trace}");
@@ -195,8 +193,10 @@ fn dishonest_solutions_have_a_verdict_and_a_status() {
         let trace = folder.trace();
         assert_eq!(trace["evaluation"]["status"], status, "{text}: {trace}");
     };
-    let refused = |rule: Rule| move |verdict: &Verdict| matches!(verdict, Verdict::Refused { rule: r, .. } if *r == rule);
-    let failed = |stage: Stage| move |verdict: &Verdict| matches!(verdict, Verdict::Failed { stage: s, .. } if *s == stage);
+    let refused =
+        |rule: Rule| move |verdict: &Verdict| matches!(verdict, Verdict::Refused { rule: r, .. } if *r == rule);
+    let failed =
+        |stage: Stage| move |verdict: &Verdict| matches!(verdict, Verdict::Failed { stage: s, .. } if *s == stage);
     check("def run(x, bias, scale):\n    pass\n", &refused(Rule::UnwrittenOutput), "RUNTIME_ERROR");
     check("def run(x, bias, scale):\n    return x\n", &failed(Stage::Invalid), "INCORRECT_NUMERICAL");
     check("def run(x, bias, scale):\n    return x[1:]\n", &failed(Stage::Invalid), "INCORRECT_SHAPE");

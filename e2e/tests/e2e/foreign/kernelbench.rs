@@ -84,7 +84,9 @@ fn models_are_compared_or_the_fix_is_named() {
         assert!(is(&judgement.verdict), "{}\n{candidate}", judgement.verdict);
     };
     check(HONEST, &Verdict::is_measured);
-    let body = |text: &str| format!("{}    def forward(self, x):\n        {text}\n", HONEST.split("    def forward").next().unwrap());
+    let body = |text: &str| {
+        format!("{}    def forward(self, x):\n        {text}\n", HONEST.split("    def forward").next().unwrap())
+    };
     let wrong = |verdict: &Verdict| {
         matches!(
             verdict,
@@ -98,7 +100,10 @@ fn models_are_compared_or_the_fix_is_named() {
     let system_call = |verdict: &Verdict| matches!(verdict, Verdict::Refused { rule: Rule::SystemCall, .. });
     check(&thread, &system_call);
     // Less precision than float32's tolerance allows.
-    check(&body("return (x.bfloat16() * torch.rsqrt(x.pow(2).mean(-1, True) + self.eps) * self.scale).float()"), &wrong);
+    check(
+        &body("return (x.bfloat16() * torch.rsqrt(x.pow(2).mean(-1, True) + self.eps) * self.scale).float()"),
+        &wrong,
+    );
 }
 
 #[test]
