@@ -67,7 +67,7 @@ impl Root {
             writable: Vec::new(),
         };
         let mut made: Vec<PathBuf> = vec![PathBuf::from("/"), PathBuf::from("/proc")];
-        for path in protocol::SYSTEM.iter().chain(&["/dev/null"]).map(Path::new) {
+        for path in protocol::SYSTEM.iter().chain(&["/dev/null", "/dev/urandom"]).map(Path::new) {
             let Ok(kind) = fs::symlink_metadata(path) else { continue };
             root.folders(base, path.parent().unwrap_or(Path::new("/")), &mut made)?;
             let inside = c(&inside(base, path))?;

@@ -14,7 +14,7 @@ use ::foreign::traces::{self, Setting};
 use ::foreign::{ForeignError, Format, Task};
 use ::judge::client::JudgeProcess;
 use ::judge::message::{Answer, Question};
-use model::Trust;
+use model::{Judgement, Trust};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,9 @@ impl From<ForeignError> for Failure {
 #[derive(Serialize)]
 struct Printed<'a> {
     #[serde(flatten)]
-    answer: &'a Answer,
+    judgement: &'a Judgement,
+    errors: &'a [traces::Errors],
+    libraries: &'a [(String, String)],
     problem: &'a str,
     candidate_name: &'a str,
     traces: Option<&'a Path>,
@@ -68,7 +70,9 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     }
     if Reader::from_flag(args.json) == Reader::Json {
         let printed = Printed {
-            answer: &answer,
+            judgement: &answer.judgement,
+            errors: &answer.errors,
+            libraries: &answer.libraries,
             problem: &task.name,
             candidate_name: &task.candidate.name,
             traces: path.as_deref(),
