@@ -34,6 +34,7 @@ mod memory;
 mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
+#[cfg(target_os = "linux")]
 mod python;
 #[cfg(target_os = "linux")]
 mod quarantine;

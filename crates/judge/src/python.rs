@@ -142,9 +142,10 @@ impl Interpreter {
         )))
     }
 
-    /// It died before it came to a candidate.
-    pub fn broken(&self) -> SandboxError {
-        SandboxError::Step(format!("the interpreter {} did not start in the sandbox ({self})", self.program.display()))
+    /// It ended before it came to a candidate: how.
+    pub fn broken(&self, how: &str) -> SandboxError {
+        let program = self.program.display();
+        SandboxError::Step(format!("the interpreter {program} did not start in the sandbox: {how} ({self})"))
     }
 }
 

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Loading takes 5-10 ms; a machine under load may take far longer.
 const LOAD_LIMIT: Duration = Duration::from_secs(20);
+/// An interpreter with NumPy takes 0.2 s to start, with PyTorch 2 s, and more on a loaded machine.
+const INTERPRETER_LIMIT: Duration = Duration::from_secs(60);
 /// Spins between two looks at whether the runner still lives: about 0.3 ms.
 const SPINS: u32 = 1 << 13;
 
@@ -187,13 +189,23 @@ impl Runner {
     /// An interpreter that never came as far as the candidate's first line is no fault of the candidate's.
     fn await_seal(&mut self, python: &PythonCode) -> Result<(), StartFailure> {
         let begin = Instant::now();
-        while self.state() == STATE_LOADING {
-            if self.child.ended().is_some() || begin.elapsed() > LOAD_LIMIT {
-                return Err(StartFailure::Sandbox(python.interpreter.broken()));
+        loop {
+            // Asked first: a candidate may end its process right after the seal.
+            let ended = self.child.ended();
+            if self.state() != STATE_LOADING {
+                return Ok(());
             }
-            std::thread::sleep(Duration::from_micros(100));
+            let how = match ended {
+                Some(status) if libc::WIFSIGNALED(status) => signal_name(libc::WTERMSIG(status)),
+                Some(status) => format!("code {}", libc::WEXITSTATUS(status)),
+                None if begin.elapsed() > INTERPRETER_LIMIT => format!("nothing within {INTERPRETER_LIMIT:?}"),
+                None => {
+                    std::thread::sleep(Duration::from_micros(200));
+                    continue;
+                }
+            };
+            return Err(StartFailure::Sandbox(python.interpreter.broken(&how)));
         }
-        Ok(())
     }
 
     fn await_ready(&mut self, confinement: Confinement) -> Result<(), StartFailure> {
