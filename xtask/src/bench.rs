@@ -1,8 +1,11 @@
-//! Turns rooflab's judge on itself: does it see what is there, and nothing else, and how fast?
+//! Turns rooflab on itself: does it see what is there, and nothing else, and how fast?
 //!
-//! Must not reach into the judge: everything goes through `rooflab judge --json`, the door that people have.
+//! Must not reach into it: everything goes through the binary and its `--json`, the door that people have.
 
+mod fuzz;
 mod itself;
+mod leaks;
+mod race;
 mod rate;
 mod record;
 mod slow;
@@ -15,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// One question to the judge about the judge.
+/// One question to rooflab about rooflab.
 pub struct Entry {
     name: &'static str,
     asks: &'static str,
@@ -24,7 +27,8 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY];
+const ENTRIES: &[Entry] =
+    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY];
 
 /// What a bench found.
 pub struct Finding {
@@ -65,6 +69,11 @@ impl Rig {
         }
         let judgement = serde_json::from_slice(&output.stdout).context("the judgement's JSON")?;
         Ok(Asked { judgement, wall })
+    }
+
+    /// The binary.
+    pub fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// How often to ask.

@@ -1,4 +1,4 @@
-//! What the tests need of the machine: installed where we may, named where we may not.
+//! What the tests and a bench need of the machine: installed where we may, named where we may not.
 //!
 //! Must not install anything that is there already, nor anything that only the product's user would want.
 
@@ -10,7 +10,17 @@ struct Need {
     what: &'static str,
     why: &'static str,
     packages: &'static [&'static str],
+    without: Without,
     is_there: fn() -> bool,
+}
+
+/// What becomes of the tests where it can't be installed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Without {
+    /// None can be trusted.
+    Fail,
+    /// Those that need it skip, and say so.
+    Skip,
 }
 
 const NEEDS: &[Need] = &[
@@ -18,9 +28,16 @@ const NEEDS: &[Need] = &[
         what: "a C compiler with its headers",
         why: "candidates and oracles are C",
         packages: &["gcc", "libc6-dev", "binutils"],
+        without: Without::Fail,
         is_there: || on_path("cc") && on_path("as") && (cfg!(not(target_os = "linux")) || header("stdio.h")),
     },
-    Need { what: "git", why: "tidy asks it which files are ours", packages: &["git"], is_there: || on_path("git") },
+    Need {
+        what: "git",
+        why: "tidy asks it which files are ours",
+        packages: &["git"],
+        without: Without::Fail,
+        is_there: || on_path("git"),
+    },
     Need {
         what: "a Python with NumPy",
         why: "Python candidates run in it",
@@ -31,35 +48,70 @@ const NEEDS: &[Need] = &[
         what: "chromium",
         why: "report pages are laid out in a browser",
         packages: &["chromium"],
+        without: Without::Fail,
         is_there: || ["chromium", "chromium-browser", "google-chrome"].into_iter().any(on_path),
     },
     Need {
         what: "a font",
         why: "a page without one has no width",
         packages: &["fonts-dejavu-core"],
+        without: Without::Fail,
         is_there: || cfg!(not(target_os = "linux")) || any_file(Path::new("/usr/share/fonts")),
+    },
+    Need {
+        what: "PostgreSQL",
+        why: "SQL arms are compared on a private server",
+        packages: &["postgresql"],
+        without: Without::Skip,
+        is_there: || on_path("psql") && (on_path("initdb") || programs_of_postgresql()),
     },
 ];
 
-/// Sees to every need.
+/// What the race against the peers needs beyond cargo, which fetches the others.
+const PEERS: &[Need] = &[Need {
+    what: "hyperfine",
+    why: "it is one of the peers that the race is against",
+    packages: &["hyperfine"],
+    without: Without::Fail,
+    is_there: || on_path("hyperfine"),
+}];
+
+/// Sees to every need of the tests.
 ///
 /// # Errors
-/// When something is missing that can't be installed from here; the message says what to install.
+/// When something is missing that can't be installed from here and that the tests can't do without; the message says
+/// what to install.
 pub fn meet() -> Result<()> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.is_there)()).collect();
+    see_to(NEEDS)
+}
+
+/// Sees to the peers of the race.
+///
+/// # Errors
+/// As [`meet`].
+pub fn meet_peers() -> Result<()> {
+    see_to(PEERS)
+}
+
+fn see_to(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages).copied().collect();
-    if on_path("apt-get") && is_root() {
-        install(&packages)?;
+    if on_path("apt-get")
+        && is_root()
+        && let Err(error) = install(&packages)
+    {
+        println!("{error:#}");
     }
     let missing: Vec<&&Need> = missing.iter().filter(|need| !(need.is_there)()).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
     for need in &missing {
-        eprintln!("missing: {} ({})", need.what, need.why);
+        let then = if need.without == Without::Skip { "; the tests that need it skip" } else { "" };
+        eprintln!("missing: {} ({}){then}", need.what, need.why);
+    }
+    if missing.iter().all(|need| need.without == Without::Skip) {
+        return Ok(());
     }
     bail!("install what is missing, on Debian by `sudo apt-get install {}`", packages.join(" "));
 }
@@ -80,6 +132,12 @@ fn has_numpy() -> bool {
 
 fn is_root() -> bool {
     output(&mut command(&["id", "-u"])).is_ok_and(|id| id.trim() == "0")
+}
+
+/// Debian keeps the server's programs off the path.
+fn programs_of_postgresql() -> bool {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    versions.map(|version| version.path().join("bin/initdb")).any(|program| program.is_file())
 }
 
 fn header(name: &str) -> bool {

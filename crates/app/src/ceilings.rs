@@ -57,7 +57,7 @@ impl Bounds {
     pub fn score(&self, shape: &ShapeJudgement, (arm, strength): (&str, &str)) -> Option<ScoreRow> {
         let bound = self.of(&shape.workload.name)?;
         let of_probe = shape.ln?.map(|ln| (-ln).exp());
-        // All three times come from one map, so their ratios are free of the clock's plateaus.
+        // The probe's share was measured in one run with the arm; the map only says how the ceilings compare.
         let share = |time: Seconds| Some(scaled(of_probe, time / bound.probe_time));
         Some(ScoreRow {
             workload: shape.workload.name.clone(),

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::text::{self, line, percent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::message::Opened;
-use model::{Certificate, Event, Judgement, Map, Selftest};
+use model::{Certificate, Event, Judgement, Map, Selftest, Verdict};
 use std::io::Write;
 
 /// Steps of the bar; finer than any terminal is wide.
@@ -192,14 +192,15 @@ fn words(phase: Phase) -> &'static str {
     }
 }
 
+/// What two equal arms showed. The interval would only repeat the wildest pair; sigma is what later pairs will have.
 fn noise(judgement: &Judgement) -> String {
-    let widest = judgement
-        .shapes
-        .iter()
-        .filter_map(|shape| shape.ln)
-        .map(|ln| (ln.interval.high - ln.interval.low) / 2.0)
-        .fold(0.0, f64::max);
-    format!("{}, within +-{}", judgement.verdict.name(), percent(widest))
+    let seen = match judgement.verdict {
+        Verdict::Better | Verdict::Worse => "told apart, so small differences are not to be trusted here",
+        _ => "no difference seen",
+    };
+    let sigma = judgement.shapes.iter().map(|shape| stats::robust::mad_sigma(&shape.units)).fold(f64::NAN, f64::max);
+    let pairs: usize = judgement.shapes.iter().map(|shape| shape.units.len()).sum();
+    format!("{seen} in {pairs} process pairs; sigma of a pair {}", percent(sigma))
 }
 
 fn canaries(broken: &Judgement, slowed: &Judgement) -> String {
@@ -292,7 +293,7 @@ mod tests {
         let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
         insta::assert_snapshot!(text, @r"
         campaign    norm-1, norm, seed 1
-                    equivalent, within +-2.0 %
+                    no difference seen in 8 process pairs; sigma of a pair 0.00 %
                     naive/ceiling        len=128 5.0 % [4.9, 5.1]   len=1024 5.0 % [4.9, 5.1]
                     start/stock          len=128 0.37x [0.36, 0.38]   len=1024 0.37x [0.36, 0.38]
                     #2: 1.65x the starting point, 0.61x stock  (made int winner;)

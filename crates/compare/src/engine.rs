@@ -3,22 +3,17 @@
 //! Knows no process, database or clock of its own: those belong to the [`Rig`]. Events go out between runs only.
 
 use crate::environment::Warning;
-use crate::outcome::{Control, Levels, Outcome, Unit};
+use crate::outcome::{Control, Levels, Outcome, SigmaOf, Unit};
 use crate::plan::{Pairs, Settings};
 use crate::{CompareError, Event, Failure, interrupt};
-use stats::{Clip, Design, Noise, Pilot, Progress, Rule, Session, SplitMix, robust, smallest_effect};
+use stats::{Clip, Design, Noise, Progress, Rule, Session, SplitMix, robust, smallest_effect};
 
+mod floor;
 mod rig;
 mod summing;
 
 pub use rig::{Group, Inside, Printed, Rig, Role, Sample};
 
-/// Units of identical arms, when the budget allows: sigma is then known to about 16 %.
-const NOISE_UNITS: usize = 20;
-/// Fewer do not give a scale.
-const LEAST_NOISE_UNITS: usize = 5;
-/// Share of the budget for identical arms, beyond the least.
-const NOISE_SHARE: f64 = 0.2;
 /// An anytime run goes on until here, whatever it knows: with fewer units one wild pair leaves an end of the interval
 /// almost unbounded.
 const LEAST_UNITS: usize = 20;
@@ -26,10 +21,11 @@ const LEAST_UNITS: usize = 20;
 const CONTROL_RUNS: usize = 10;
 /// A first arm that moved by more than this makes the run void.
 pub(crate) const MOST_DRIFT: f64 = 0.05;
-/// Repeats inside a process that lives on, until the pilot knows better.
-const PILOT_REPEATS: usize = 5;
-/// More repeats inside a unit only delay the next unit.
-const MOST_REPEATS: usize = 200;
+/// Rounds between two looks at a first arm that has moved: clocks of shared machines wander by more than MOST_DRIFT and
+/// back within a second or so.
+const ROUNDS_BETWEEN_LOOKS: usize = 10;
+/// Looks at most: what has not come back by then is another state.
+const MOST_LOOKS: usize = 5;
 /// Seconds between progress events.
 const PROGRESS_EVERY: f64 = 0.25;
 
@@ -60,10 +56,12 @@ struct Engine<'a> {
     unit_seconds: f64,
     planned: usize,
     sigma: Option<Noise>,
+    sigma_of: Option<SigmaOf>,
     contests: Vec<Contest>,
     control: Option<Control>,
     levels: Option<Levels>,
     warnings: Vec<Warning>,
+    notes: Vec<String>,
 }
 
 /// Runs a whole comparison on a rig.
@@ -97,10 +95,12 @@ pub fn drive(
         unit_seconds: 0.0,
         planned: 0,
         sigma: None,
+        sigma_of: None,
         contests: Vec::new(),
         control: None,
         levels: None,
         warnings: Vec::new(),
+        notes: Vec::new(),
     };
     match engine.phases() {
         Ok(()) => Ok(engine.outcome(None)),
@@ -125,8 +125,22 @@ impl Engine<'_> {
     fn phases(&mut self) -> Result<(), CompareError> {
         self.first_runs()?;
         self.identical_arms()?;
-        self.rounds()?;
-        self.first_arm_again()
+        let mut rounds = self.rounds(0, 0)?;
+        self.first_arm_again()?;
+        // The test is valid at whatever unit it stops, so a run that is answered early may go on until the machine is
+        // again as it was.
+        for _ in 1..MOST_LOOKS {
+            if !self.has_drifted() {
+                break;
+            }
+            let before = rounds;
+            rounds = self.rounds(rounds, ROUNDS_BETWEEN_LOOKS)?;
+            if rounds == before {
+                break;
+            }
+            self.first_arm_again()?;
+        }
+        Ok(())
     }
 
     fn elapsed(&self) -> f64 {
@@ -209,57 +223,6 @@ impl Engine<'_> {
         Ok(logarithms)
     }
 
-    /// The noise floor, the clip and the repeats, all fixed before the first counted unit.
-    fn identical_arms(&mut self) -> Result<(), CompareError> {
-        let first = self.first_arm();
-        let lives_on = matches!(self.rig.inside(), Inside::LivesOn(_));
-        self.repeats = if lives_on { PILOT_REPEATS } else { 1 };
-        let units = if self.settings.noise.is_some() { LEAST_NOISE_UNITS } else { NOISE_UNITS };
-        (self.on)(&Event::NoiseStarted { units });
-        let begun = self.rig.now();
-        let mut pilot = Vec::new();
-        let mut run_seconds = 0.0;
-        while self.noise.len() < units {
-            let spent = self.rig.now() - begun;
-            if self.noise.len() >= LEAST_NOISE_UNITS && spent > NOISE_SHARE * self.settings.budget {
-                break;
-            }
-            let logarithms = self.unit(&[first, first], false)?;
-            run_seconds += logarithms.iter().flatten().map(|ln| ln.exp()).sum::<f64>();
-            let differences: Vec<f64> = logarithms[1].iter().zip(&logarithms[0]).map(|(b, a)| b - a).collect();
-            self.before.extend(logarithms.iter().flatten().map(|ln| ln.exp()));
-            self.noise.push(robust::median(&differences));
-            pilot.extend(differences);
-        }
-        let n = self.noise.len() as f64;
-        self.unit_seconds = (self.rig.now() - begun) / n;
-        self.sigma = self.settings.noise.or_else(|| Noise::of(&self.noise));
-        if let Inside::LivesOn(what) = self.rig.inside() {
-            let pair_seconds = run_seconds / (n * self.repeats as f64);
-            self.allocate(what, &pilot, pair_seconds);
-        }
-        self.design();
-        Ok(())
-    }
-
-    /// Repeats inside a unit, from the identical arms as the pilot.
-    fn allocate(&mut self, what: &str, pilot: &[f64], pair_seconds: f64) {
-        let counts = [self.noise.len(), self.repeats];
-        let opening = (self.unit_seconds - pair_seconds * self.repeats as f64).max(pair_seconds);
-        let costs = [opening, pair_seconds];
-        let wanted = if self.settings.margin > 0.0 { self.settings.margin } else { 0.005 };
-        if let Ok(found) = (Pilot { values: pilot, counts: &counts, costs: &costs }).allocate(wanted) {
-            self.repeats = found.repeats[1].clamp(1, MOST_REPEATS);
-            self.unit_seconds = opening + pair_seconds * self.repeats as f64;
-            self.levels = Some(Levels {
-                names: vec![what.to_owned(), "run".to_owned()],
-                repeats: found.repeats,
-                variances: found.variances,
-                used: self.repeats,
-            });
-        }
-    }
-
     /// Seconds of one round of all groups, from the identical arms and each arm's first run.
     fn round_seconds(&self) -> f64 {
         let one = self.first[self.first_arm()].max(1e-9);
@@ -279,9 +242,9 @@ impl Engine<'_> {
             Pairs::Fixed(n) => (Rule::Fixed, n),
         };
         self.planned = max;
-        let clip = match self.settings.noise {
-            Some(noise) => Clip::of_sigma(noise.sigma),
-            None => Clip::of_burn_in(&self.noise),
+        let clip = match (self.sigma_of, self.sigma) {
+            (Some(SigmaOf::Day { .. }), Some(noise)) => Clip::of_sigma(noise.sigma),
+            _ => Clip::of_burn_in(&self.noise),
         };
         let design = Design {
             rule,
@@ -320,17 +283,20 @@ impl Engine<'_> {
         }
     }
 
-    fn rounds(&mut self) -> Result<(), CompareError> {
+    /// Rounds from the one numbered `first` on, at least so many if the budget holds them, until the question is
+    /// answered; how many there were since the start.
+    fn rounds(&mut self, first: usize, least: usize) -> Result<usize, CompareError> {
         let groups = self.groups;
         let many = self.main_group().arms.len() > 2;
         let mut order: Vec<usize> = (0..groups.len()).collect();
-        for n in 0..self.planned {
+        let mut done = first;
+        while done < self.planned {
             // A fixed n was asked for by the user: the budget does not cut it short until it is spent twice.
             let allowed = match self.settings.pairs {
                 Pairs::Anytime { .. } => self.settings.budget - self.reserve(),
                 Pairs::Fixed(_) => 2.0 * self.settings.budget,
             };
-            if n > 0 && self.elapsed() + self.elapsed_per_round(n) > allowed {
+            if done > 0 && self.elapsed() + self.elapsed_per_round(done) > allowed {
                 break;
             }
             self.random.shuffle(&mut order);
@@ -338,12 +304,13 @@ impl Engine<'_> {
             for group in &order {
                 stop |= self.round_of(&groups[*group])?;
             }
-            self.progress(n + 1);
-            if stop && !many {
+            done += 1;
+            self.progress(done);
+            if stop && !many && done >= first + least {
                 break;
             }
         }
-        Ok(())
+        Ok(done)
     }
 
     fn elapsed_per_round(&self, rounds: usize) -> f64 {
@@ -389,8 +356,13 @@ impl Engine<'_> {
             after.push(self.timed(0, first)?.time(self.settings.metric));
         }
         let drift = (robust::median(&after) / robust::median(&self.before)).ln();
-        self.control = Some(Control { before: std::mem::take(&mut self.before), after, drift });
+        let looks = self.control.as_ref().map_or(1, |control| control.looks + 1);
+        self.control = Some(Control { before: self.before.clone(), after, drift, looks });
         Ok(())
+    }
+
+    fn has_drifted(&self) -> bool {
+        self.control.as_ref().is_some_and(|control| control.drift.exp_m1().abs() > MOST_DRIFT)
     }
 }
 

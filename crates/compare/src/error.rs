@@ -29,7 +29,9 @@ pub enum CompareError {
         stderr: String,
     },
     /// A command outran its limit and was killed with all that it started.
-    #[error("`{command}` was still running after {limit} s and was killed; raise --limit, or make the work smaller")]
+    #[error(
+        "`{command}` was still running after {limit} s and was killed; raise --limit and --budget, or make the work smaller"
+    )]
     TimedOut {
         /// The command.
         command: String,

@@ -63,32 +63,46 @@ pub fn history(points: Vec<Point>, search: ChangeSearch) -> Result<History, Comp
     Ok(History { points, changes })
 }
 
-/// The series of files, in the order given: each file's set (the named one, or its only one) is one result. A single
-/// file is a series of its own: every sample is a result.
+/// The series of files, in the order given: each file's set (the named one, or its only one) is one result, named by the
+/// commit that the file tells or by the file itself. A single file is a series of its own: every sample is a result, or
+/// every set where the sets tell their commits.
 ///
 /// # Errors
 /// When a file cannot be used.
 pub fn read(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Point>, CompareError> {
     if let [path] = paths {
-        let set = set_of(path, reading)?;
-        let point = |(i, seconds): (usize, &f64)| Point {
-            label: format!("#{}", i + 1),
-            seconds: *seconds,
-            quartiles: [*seconds; 2],
-        };
-        return Ok(set.seconds.iter().enumerate().map(point).collect());
+        return series_of(path, reading);
     }
     let point = |path: &PathBuf| {
-        let set = set_of(path, reading)?;
-        let label = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let quartiles = [0.25, 0.75].map(|q| robust::quantile(&set.seconds, q));
-        Ok(Point { label, seconds: robust::median(&set.seconds), quartiles })
+        let set = chosen(samples::read(path, reading)?, path, reading)?;
+        let stem = || path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        Ok(point_of(&set, set.label.clone().unwrap_or_else(stem)))
     };
     paths.iter().map(point).collect()
 }
 
-fn set_of(path: &Path, reading: &Reading) -> Result<SampleSet, CompareError> {
-    let mut sets = samples::read(path, reading)?;
+fn series_of(path: &Path, reading: &Reading) -> Result<Vec<Point>, CompareError> {
+    let sets = samples::read(path, reading)?;
+    let wanted = |set: &&SampleSet| reading.names.first().is_none_or(|name| set.name == *name);
+    let of_commits: Vec<&SampleSet> = sets.iter().filter(wanted).collect();
+    if of_commits.len() > 1 && of_commits.iter().all(|set| set.label.is_some()) {
+        return Ok(of_commits.iter().map(|set| point_of(set, set.label.clone().unwrap_or_default())).collect());
+    }
+    let set = chosen(sets, path, reading)?;
+    let label = |i: usize| {
+        let told = set.labels.as_ref().and_then(|labels| labels.get(i)).filter(|label| !label.is_empty());
+        told.cloned().unwrap_or_else(|| format!("#{}", i + 1))
+    };
+    let point = |(i, seconds): (usize, &f64)| Point { label: label(i), seconds: *seconds, quartiles: [*seconds; 2] };
+    Ok(set.seconds.iter().enumerate().map(point).collect())
+}
+
+fn point_of(set: &SampleSet, label: String) -> Point {
+    let quartiles = [0.25, 0.75].map(|q| robust::quantile(&set.seconds, q));
+    Point { label, seconds: robust::median(&set.seconds), quartiles }
+}
+
+fn chosen(mut sets: Vec<SampleSet>, path: &Path, reading: &Reading) -> Result<SampleSet, CompareError> {
     let n = sets.len();
     let at = match reading.names.first() {
         Some(name) => sets.iter().position(|set| set.name == *name),
@@ -174,6 +188,29 @@ mod tests {
         let series = read(&paths[..1], &Reading::default()).unwrap();
         let shown: Vec<(&str, f64)> = series.iter().map(|point| (point.label.as_str(), point.seconds)).collect();
         assert_eq!(shown, [("#1", 0.001), ("#2", 0.003), ("#3", 0.002)]);
+        let labels = |name: &str, text: &str| {
+            let points = read(&[write(name, text)], &Reading::default()).unwrap();
+            points.iter().map(|point| format!("{} {:.3}", point.label, 1e3 * point.seconds)).collect::<Vec<_>>()
+        };
+        let rows = "commit,at,x_ms\nabc,1,1\n,2,3\ndef,3,2\n";
+        assert_eq!(labels("commits.csv", rows), ["abc 1.000", "#2 3.000", "def 2.000"]);
+        let rows =
+            r#"[{"commit": {"id": "abc"}, "x_ms": 1}, {"x_ms": null}, {"sha": "def", "x_ms": 2.5, "note": "n"}]"#;
+        assert_eq!(labels("commits.json", rows), ["abc 1.000", "def 2.500"]);
+        let lines = "{\"version\": 7, \"x_us\": 1}\n{\"version\": 8, \"x_us\": 2}\n";
+        assert_eq!(labels("lines.json", lines), ["7 0.001", "8 0.002"]);
+        let sets = r#"{"results": [{"command": "r", "times": [1, 3], "parameters": {"commit": "abc"}},
+            {"command": "r", "times": [4, 4], "parameters": {"commit": "def"}}]}"#;
+        assert_eq!(labels("hyperfine.json", sets), ["abc 2000.000", "def 4000.000"]);
+        let commit = |id: char| {
+            let id = id.to_string().repeat(40);
+            let text = format!(
+                r#"{{"commit_info": {{"id": "{id}"}}, "benchmarks": [{{"name": "t", "stats": {{"data": [1, 1]}}}}]}}"#
+            );
+            write(&format!("{id}.json"), &text)
+        };
+        let points = read(&[commit('a'), commit('b')], &Reading::default()).unwrap();
+        assert_eq!((points[0].label.as_str(), points[1].label.as_str()), ("aaaaaaaaaaaa", "bbbbbbbbbbbb"));
         let two_sets = [write("both.csv", "x_ms,y_ms\n1,2\n3,4\n")];
         assert!(read(&two_sets, &Reading::default()).unwrap_err().to_string().contains("--name"));
     }

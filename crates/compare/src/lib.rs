@@ -11,6 +11,7 @@ mod event;
 pub mod history;
 mod interrupt;
 mod markdown;
+mod noise_store;
 mod outcome;
 mod plan;
 pub mod samples;
@@ -22,8 +23,9 @@ pub use environment::Warning;
 pub use error::{CompareError, Failure};
 pub use event::Event;
 pub use interrupt::catch_interrupts;
-pub use outcome::{ArmReport, Comparison, Control, GateAnswer, Levels, Outcome, RunningPoint, Unit};
-pub use plan::{Metric, Pairs, Plan, Settings, Target};
+pub use noise_store::{NoiseStore, NoiseUse, run_with_noise};
+pub use outcome::{ArmReport, Comparison, Control, GateAnswer, Levels, Outcome, RunningPoint, SigmaOf, Unit};
+pub use plan::{DaysNoise, Metric, Pairs, Plan, Settings, Target};
 pub use sequential::compare_samples;
 
 /// Measures what the plan names. Events come between runs, never while a clock runs.

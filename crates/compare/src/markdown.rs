@@ -1,6 +1,6 @@
 //! An outcome as GitHub-flavoured Markdown: what a pull request's comment shows. Pure text.
 
-use crate::outcome::{ArmReport, Comparison, Outcome};
+use crate::outcome::{ArmReport, Comparison, Levels, Outcome};
 use stats::Decision;
 use std::fmt::Write as _;
 
@@ -15,7 +15,8 @@ impl Outcome {
             text.push_str(&row(arm, comparison));
         }
         let _ = writeln!(text, "\n{}", self.small_print());
-        for line in self.unknowable.iter().chain(&self.notes) {
+        let levels = self.levels.as_ref().map(Levels::words);
+        for line in levels.iter().chain(&self.unknowable).chain(&self.notes) {
             let _ = writeln!(text, "- {}", escape(line));
         }
         for warning in &self.warnings {
@@ -83,6 +84,9 @@ impl Outcome {
         if let Some(sigma) = self.sigma {
             let _ = write!(text, ", noise {} a pair", percent(sigma));
         }
+        if let Some(of) = &self.sigma_of {
+            let _ = write!(text, " ({})", of.words());
+        }
         if let Some(resolvable) = self.resolvable.filter(|effect| effect.is_finite()) {
             let _ = write!(text, ", resolves {} in the budget", percent(resolvable));
         }
@@ -113,6 +117,8 @@ fn row(arm: &ArmReport, comparison: Option<&Comparison>) -> String {
 /// Three digits and a unit.
 pub(crate) fn seconds(value: f64) -> String {
     let (scale, unit) = match value.abs() {
+        // A clock of 1 us shows 0 for less.
+        0.0 => return "0".to_owned(),
         x if x >= 1.0 => (1.0, "s"),
         x if x >= 1e-3 => (1e3, "ms"),
         x if x >= 1e-6 => (1e6, "us"),
@@ -123,7 +129,17 @@ pub(crate) fn seconds(value: f64) -> String {
     format!("{shown:.digits$} {unit}")
 }
 
-fn percent(fraction: f64) -> String {
+/// `40 s`, `25 min`, `3 h`.
+pub(crate) fn age(seconds: f64) -> String {
+    match seconds.max(0.0) {
+        few if few < 90.0 => format!("{few:.0} s"),
+        some if some < 5400.0 => format!("{:.0} min", some / 60.0),
+        many if many < 172_800.0 => format!("{:.0} h", many / 3600.0),
+        more => format!("{:.0} days", more / 86_400.0),
+    }
+}
+
+pub(crate) fn percent(fraction: f64) -> String {
     let shown = 100.0 * fraction;
     let digits = if shown.abs() >= 10.0 { 1 } else { 2 };
     format!("{shown:.digits$} %")
@@ -186,6 +202,7 @@ mod tests {
             verdict: Decision::Worse,
             pairs: 34,
             sigma: Some(0.012),
+            sigma_of: Some(crate::SigmaOf::Session { pairs: 20 }),
             resolvable: Some(0.007),
             rule: "anytime".into(),
             comparisons: vec![comparison("a|b `x`", 0.021, Decision::Worse)],
@@ -201,7 +218,7 @@ mod tests {
         | `old` | 20.0 ms | 18.0 ms | - | 12.3 MB | - | - | - |
         | `a\|b 'x'` | 20.5 ms | 18.4 ms | - | 12.3 MB | +2.10 % | +1.70 % .. unbounded | worse |
 
-        34 pairs, anytime rule, error rate 1.00 %, noise 1.20 % a pair, resolves 0.70 % in the budget
+        34 pairs, anytime rule, error rate 1.00 %, noise 1.20 % a pair (from 20 pairs of A with itself), resolves 0.70 % in the budget
         - warning: load 3.0 on 2 cores: stop the other work
         ");
     }
@@ -237,7 +254,9 @@ mod tests {
     fn figures() {
         assert_eq!(seconds(1.5), "1.50 s");
         assert_eq!(seconds(0.020_04), "20.0 ms");
-        assert_eq!(seconds(2.5e-7), "250 ns");
+        assert_eq!((seconds(2.5e-7), seconds(0.0)), ("250 ns".into(), "0".into()));
+        assert_eq!((age(4.2), age(600.0), age(7200.0)), ("4 s".into(), "10 min".into(), "2 h".into()));
+        assert_eq!(age(864_000.0), "10 days");
         assert_eq!((signed(0.001), signed(-0.5)), ("+0.10 %".into(), "-50.0 %".into()));
     }
 }

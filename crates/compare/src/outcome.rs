@@ -2,9 +2,11 @@
 
 use crate::engine::Sample;
 use crate::environment::{Snapshot, Warning};
+use crate::markdown;
 use crate::plan::Metric;
 use serde::{Deserialize, Serialize};
-use stats::{Decision, Design, Interval, anytime_interval, hodges_lehmann};
+use stats::{Clip, Decision, Design, Interval, anytime_interval, hodges_lehmann, robust};
+use std::fmt::Write as _;
 
 /// Marks our own files, so that they can be read again.
 pub const SCHEMA: &str = "compare/1";
@@ -26,6 +28,8 @@ pub struct Outcome {
     pub resolvable: Option<f64>,
     /// Noise floor: sigma of ln(t_A' / t_A) over identical arms.
     pub sigma: Option<f64>,
+    /// What the noise floor was measured on.
+    pub sigma_of: Option<SigmaOf>,
     /// Error rate.
     pub alpha: f64,
     /// Differences of ln time inside +-margin do not matter.
@@ -126,6 +130,47 @@ pub struct Control {
     pub after: Vec<f64>,
     /// ln(median after / median before).
     pub drift: f64,
+    /// How often it was looked at: a run whose first arm has moved goes on while the budget lasts.
+    #[serde(default = "one")]
+    pub looks: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// What a noise floor was measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "measured")]
+pub enum SigmaOf {
+    /// Identical arms, in this session.
+    Session {
+        /// How many pairs of them.
+        pairs: usize,
+    },
+    /// Identical arms, in an earlier session of the day.
+    Day {
+        /// How many pairs of them.
+        pairs: usize,
+        /// Seconds since then.
+        age: f64,
+    },
+    /// The spread of the counted pairs about their own median.
+    Pairs {
+        /// How many.
+        pairs: usize,
+    },
+}
+
+impl SigmaOf {
+    /// `20 pairs of A with itself`.
+    pub fn words(&self) -> String {
+        match *self {
+            Self::Session { pairs } => format!("from {pairs} pairs of A with itself"),
+            Self::Day { pairs, age } => format!("from {pairs} pairs of A with itself, {} ago", markdown::age(age)),
+            Self::Pairs { pairs } => format!("from the spread of its own {pairs} pairs"),
+        }
+    }
 }
 
 /// Kalibera and Jones' allocation.
@@ -139,6 +184,40 @@ pub struct Levels {
     pub variances: Vec<f64>,
     /// Repeats inside a unit that were used.
     pub used: usize,
+    /// The difference of ln time that the pilot was asked about.
+    #[serde(default)]
+    pub wanted: f64,
+}
+
+impl Levels {
+    /// What was chosen, and why.
+    pub fn words(&self) -> String {
+        let (outer, inner) = (self.name(0), self.name(1));
+        let spread = |i: usize| markdown::percent(self.variances.get(i).copied().unwrap_or(0.0).sqrt());
+        let asked = self.repeats.get(1).copied().unwrap_or(self.used);
+        let cut = if asked == self.used {
+            String::new()
+        } else {
+            format!(" (the pilot asked for {asked}, which would leave too few {outer}s in the budget)")
+        };
+        let plural = if self.used == 1 { "" } else { "s" };
+        let mut text = format!(
+            "{} {inner}{plural} a {outer}{cut}: the pilot shows a spread of {} between {outer}s, {} between {inner}s",
+            self.used,
+            spread(0),
+            spread(1)
+        );
+        // More are not a plan any more.
+        if let Some(units) = self.repeats.first().filter(|units| self.wanted > 0.0 && **units < 1_000_000) {
+            let wanted = markdown::percent(self.wanted.exp_m1());
+            let _ = write!(text, "; {units} {outer}s would find {wanted}");
+        }
+        text
+    }
+
+    fn name(&self, level: usize) -> &str {
+        self.names.get(level).map_or("repeat", String::as_str)
+    }
 }
 
 /// Answer of `--gate`.
@@ -210,23 +289,23 @@ impl Outcome {
         serde_json::to_string_pretty(self).expect("an outcome holds nothing that JSON cannot")
     }
 
-    /// Estimate and interval after each of about `points` prefixes, evenly spaced: for plots. Empty without a design.
-    pub fn running(&self, points: usize) -> Vec<RunningPoint> {
-        let Some(comparison) = self.comparisons.iter().find(|comparison| !comparison.is_control) else {
-            return Vec::new();
-        };
-        let Some(design) = self.design else { return Vec::new() };
+    /// Estimate and anytime interval of one of its comparisons after each of about `points` prefixes, evenly spaced:
+    /// for plots. The last point is the comparison's own answer. Where no design was kept (the judge keeps its own),
+    /// the clip comes from the spread of all the pairs.
+    pub fn running(&self, comparison: &Comparison, points: usize) -> Vec<RunningPoint> {
         let lns: Vec<f64> = comparison.units.iter().map(|unit| unit.ln).collect();
+        let design = self.design.unwrap_or_else(|| {
+            Design::anytime(self.alpha, self.margin, Clip::of_sigma(robust::mad_sigma(&lns)), lns.len().max(1))
+        });
         let step = lns.len().div_ceil(points.max(1)).max(1);
         let ends = (1..=lns.len()).filter(|n| n % step == 0 || *n == lns.len());
         ends.map(|n| {
-            let found = anytime_interval(&lns[..n], design.clip, design.n_opt, design.alpha, &[0.0]);
-            RunningPoint {
-                units: n,
-                at: comparison.units[n - 1].at,
-                effect: hodges_lehmann(&lns[..n]).exp_m1(),
-                interval: effects_of(found),
+            let (units, at) = (n, comparison.units[n - 1].at);
+            if let Some(effect) = comparison.effect.filter(|_| n == lns.len()) {
+                return RunningPoint { units, at, effect, interval: comparison.interval };
             }
+            let found = anytime_interval(&lns[..n], design.clip, design.n_opt, design.alpha, &[0.0]);
+            RunningPoint { units, at, effect: hodges_lehmann(&lns[..n]).exp_m1(), interval: effects_of(found) }
         })
         .collect()
     }
@@ -241,6 +320,7 @@ impl Outcome {
             pairs: 0,
             resolvable: None,
             sigma: None,
+            sigma_of: None,
             alpha: settings.alpha,
             margin: settings.margin,
             rule: String::new(),
@@ -285,6 +365,58 @@ mod tests {
         check(Outcome { discarded: Some("drift".into()), ..with(Some(0.01), Some(0.02)) }, 3);
         check(Outcome { aborted: Some("killed".into()), ..with(Some(0.01), Some(0.02)) }, 3);
         check(Outcome { unknowable: vec!["order".into()], ..with(Some(-0.1), Some(0.0)) }, 3);
+    }
+
+    #[test]
+    fn an_allocation_in_words() {
+        let levels = |repeats: [usize; 2], used: usize| Levels {
+            names: vec!["session".into(), "run".into()],
+            repeats: repeats.to_vec(),
+            variances: vec![0.01_f64.powi(2), 0.03_f64.powi(2)],
+            used,
+            wanted: 0.005,
+        };
+        assert_eq!(
+            levels([90, 12], 12).words(),
+            "12 runs a session: the pilot shows a spread of 1.00 % between sessions, 3.00 % between runs; 90 sessions \
+             would find 0.50 %"
+        );
+        let cut = levels([usize::MAX, 50], 1).words();
+        assert!(
+            cut.starts_with("1 run a session (the pilot asked for 50, which would leave too few sessions"),
+            "{cut}"
+        );
+        assert!(cut.ends_with("between runs"), "{cut}");
+    }
+
+    #[test]
+    fn the_running_interval_ends_at_the_answer_with_or_without_a_design() {
+        let unit = |i: u32| Unit { at: f64::from(i), ln: 0.02 + 0.001 * f64::from(i % 7) };
+        let comparison = Comparison {
+            arm: "b".into(),
+            against: "a".into(),
+            is_control: false,
+            verdict: Decision::Worse,
+            effect: Some(0.023),
+            interval: [Some(0.02), Some(0.03)],
+            e: None,
+            p: None,
+            accepted: None,
+            units: (0..60).map(unit).collect(),
+        };
+        let settings = Settings::default();
+        let designed = Design::anytime(settings.alpha, settings.margin, Clip::of_sigma(0.002), 60);
+        for design in [None, Some(designed)] {
+            let outcome = Outcome { design, ..Outcome::empty(&settings) };
+            let running = outcome.running(&comparison, 20);
+            assert_eq!(
+                running.iter().map(|point| point.units).collect::<Vec<_>>(),
+                (1..=20).map(|i| 3 * i).collect::<Vec<_>>()
+            );
+            let last = running.last().unwrap();
+            assert_eq!((last.effect, last.interval), (0.023, [Some(0.02), Some(0.03)]));
+            assert!(running[18].interval[0].unwrap() > 0.0 && running[0].interval == [None, None]);
+        }
     }
 
     #[test]

@@ -76,8 +76,18 @@ pub struct Settings {
     pub question: Question,
     /// Seed of the coin.
     pub seed: u64,
-    /// The day's noise on this machine for these arms, when it need not be measured again.
-    pub noise: Option<Noise>,
+    /// The day's noise on this machine for A, when it need not be measured again. It plans and it sets the clip; the
+    /// verdict's guarantee does not depend on it.
+    pub noise: Option<DaysNoise>,
+}
+
+/// Noise that an earlier session measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DaysNoise {
+    /// Of ln(t_A' / t_A).
+    pub noise: Noise,
+    /// Seconds since it was measured.
+    pub age: f64,
 }
 
 impl Default for Settings {

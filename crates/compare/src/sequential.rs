@@ -3,7 +3,7 @@
 
 use crate::environment::Warning;
 use crate::outcome::{ArmReport, Comparison, Outcome, effect_of, effects_of};
-use crate::samples::SampleSet;
+use crate::samples::{Format, SampleSet};
 use crate::{CompareError, Sample, Settings};
 use stats::{Clip, Decision, Design, Interval, Session, SplitMix, robust};
 
@@ -14,6 +14,8 @@ const BATCHES: usize = 40;
 const ROUNDS: usize = 999;
 /// Drift inside a block from which on it is worth a warning.
 const NOTABLE_DRIFT: f64 = 0.01;
+/// Units are a thousand apart; changes seldom make such a difference.
+const UNLIKELY_FACTOR: f64 = 200.0;
 
 /// A against B from files.
 ///
@@ -26,6 +28,13 @@ pub fn compare_samples(a: &SampleSet, b: &SampleSet, settings: &Settings) -> Res
         && let Some(found) = of_a.comparisons.iter().find(|pair| pair.against == a.name && pair.arm == b.name)
     {
         return Ok(again(of_a, found, settings));
+    }
+    if let Some(bare) = [a, b].into_iter().find(|set| set.seconds.len() < 2) {
+        let message = format!(
+            "`{}` holds pairs and no samples of its own; give the one file with --samples, with both its arms by --name",
+            bare.name
+        );
+        return Err(CompareError::Usage(message));
     }
     Ok(blocks(a, b, settings))
 }
@@ -88,7 +97,11 @@ fn blocks(a: &SampleSet, b: &SampleSet, settings: &Settings) -> Outcome {
         comparisons: vec![comparison],
         arms: vec![report(a), report(b)],
         unknowable: unknowable(a, b, interval),
-        warnings: drifts.iter().filter_map(|(set, drift)| drift_warning(set, *drift)).collect(),
+        warnings: drifts
+            .iter()
+            .filter_map(|(set, drift)| drift_warning(set, *drift))
+            .chain(unit_warning([a, b], difference))
+            .collect(),
         ..Outcome::empty(settings)
     }
 }
@@ -128,6 +141,16 @@ fn drift_warning(set: &SampleSet, drift: f64) -> Option<Warning> {
             format!("`{}` drifted by {:+.1} % from its first half to its second", set.name, 100.0 * drift.exp_m1()),
             "differences of that size between the blocks mean nothing; measure again, interleaved",
         )
+    })
+}
+
+/// Where people wrote the unit, they may have written another one.
+fn unit_warning(sets: [&SampleSet; 2], difference: f64) -> Option<Warning> {
+    let written = |set: &&SampleSet| matches!(set.format, Format::Csv | Format::JsonRows);
+    (difference.abs() > UNLIKELY_FACTOR.ln() && sets.iter().any(written)).then(|| {
+        let factor = difference.abs().exp();
+        let what = format!("`{}` and `{}` differ by a factor of {factor:.0}", sets[0].name, sets[1].name);
+        Warning::new(what, "see that both are in the unit that they are read in; --unit is for both")
     })
 }
 
@@ -173,7 +196,6 @@ fn bootstrap(a: &[f64], b: &[f64], settings: &Settings) -> Interval {
 mod tests {
     use super::*;
     use crate::outcome::Unit;
-    use crate::samples::Format;
     use stats::normal_quantile;
 
     fn set(name: &str, median: f64, drift: f64) -> SampleSet {
@@ -184,7 +206,15 @@ mod tests {
                 median * (0.01 * normal_quantile(random.unit().max(1e-9)) + drift * f64::from(i) / f64::from(n)).exp()
             })
             .collect();
-        SampleSet { name: name.into(), format: Format::Csv, seconds, processes: None, record: None }
+        SampleSet {
+            name: name.into(),
+            format: Format::Csv,
+            seconds,
+            processes: None,
+            record: None,
+            label: None,
+            labels: None,
+        }
     }
 
     #[test]
@@ -200,6 +230,15 @@ mod tests {
         let outcome = compare_samples(&set("a", 0.01, 0.1), &set("b", 0.0101, 0.0), &Settings::default()).unwrap();
         assert!(outcome.warnings[0].what.contains("`a` drifted by"), "{:?}", outcome.warnings);
         assert!(outcome.resolvable.unwrap() > 0.03);
+    }
+
+    #[test]
+    fn a_factor_of_a_thousand_is_asked_about() {
+        let warned = |b: f64| {
+            let outcome = compare_samples(&set("a", 0.01, 0.0), &set("b", b, 0.0), &Settings::default()).unwrap();
+            outcome.warnings.iter().any(|warning| warning.what.contains("differ by a factor of"))
+        };
+        assert!(warned(10.0) && warned(1e-5) && !warned(0.1));
     }
 
     #[test]
@@ -234,6 +273,11 @@ mod tests {
         };
         assert_eq!(judged(&record, 0.005).verdict, Decision::Worse);
         assert_eq!(judged(&record, 0.05).verdict, Decision::Equivalent);
+        let bare = |name: &str| SampleSet { seconds: Vec::new(), ..own(name, &record) };
+        let settings = Settings::default();
+        assert_eq!(compare_samples(&bare("a"), &bare("b"), &settings).unwrap().verdict, Decision::Worse);
+        let message = compare_samples(&bare("a"), &set("c", 0.01, 0.0), &settings).unwrap_err().to_string();
+        assert!(message.contains("`a` holds pairs and no samples"), "{message}");
         let void = Outcome { discarded: Some("drift".into()), ..record };
         assert_eq!(judged(&void, 0.005).verdict, Decision::Undecided);
     }

@@ -3,6 +3,7 @@
 //! Must not load an artefact, and must not build the same text twice.
 
 use crate::errand::{self, Errand};
+use crate::folder::{Folder, For};
 use crate::memory;
 use crate::recipe::{Recipe, Rustc, vet_rust_flags};
 use crate::sandbox::{Confinement, SandboxError};
@@ -50,7 +51,7 @@ pub struct Builder {
     pub compiler: PathBuf,
     /// Looked for when the first Rust candidate comes.
     rustc: Option<Rustc>,
-    folder: tempfile::TempDir,
+    folder: Folder,
     cache: HashMap<Digest, Result<Rc<Artefact>, Verdict>>,
 }
 
@@ -75,7 +76,7 @@ impl Builder {
         let compiler = found.ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, "no C compiler: install gcc or clang (looked for cc, gcc, clang)")
         })?;
-        let folder = tempfile::Builder::new().prefix("rooflab-build-").tempdir()?;
+        let folder = Folder::new(For::Builds)?;
         Ok(Self { confinement, compiler, rustc: None, folder, cache: HashMap::new() })
     }
 

@@ -6,7 +6,7 @@ use crate::arm;
 use crate::judge::{EnvError, Judge, LIMIT};
 use crate::measure::{Meeting, Task, given, unmeasured};
 use crate::pairing::{Of, Spent};
-use model::{Job, Judgement, Verdict};
+use model::{Arm, Job, Judgement, Slice, Verdict};
 use problems::Family;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,31 @@ impl Judge {
     /// The environment's failures.
     pub fn gate_family(&mut self, job: &Job, family: Family) -> Result<Judgement, EnvError> {
         self.timed(job, |judge, job, judgement, spent| judge.gate_family_into(job, family, (judgement, spent)))
+    }
+
+    /// Nothing is better that is right on the declared inputs alone: code that skips the care which other inputs need
+    /// is faster for it. Shapes that are held out or edges are the ladder's, which asks for families itself.
+    ///
+    /// # Errors
+    /// The environment's failures.
+    pub fn better_on_families(
+        &mut self,
+        job: &Job,
+        judgement: &mut Judgement,
+        spent: &mut Spent,
+    ) -> Result<Verdict, EnvError> {
+        let is_asked = matches!(job.candidate, Arm::Source(_)) && matches!(job.slice, Slice::Declared | Slice::Named(_));
+        let families = if is_asked { self.problem.numerics.families.clone() } else { Vec::new() };
+        for family in families {
+            let measured = judgement.shapes.len();
+            let verdict = self.gate_family_into(job, family, (judgement, spent))?;
+            if !verdict.is_measured() {
+                return Ok(verdict);
+            }
+            // A family is no workload: only one that fails is shown.
+            judgement.shapes.truncate(measured);
+        }
+        Ok(Verdict::Better)
     }
 
     fn gate_family_into(

@@ -277,7 +277,10 @@ impl Judge {
                 return Ok(verdict);
             }
         }
-        Ok(combined(&judgement.shapes))
+        match combined(&judgement.shapes) {
+            Verdict::Better => self.better_on_families(job, judgement, spent),
+            verdict => Ok(verdict),
+        }
     }
 
     /// The workloads of a slice.

@@ -5,9 +5,9 @@
 
 use crate::runner::{Ending, Runner, StartFailure};
 use crate::sandbox::Confinement;
-use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side};
+use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
 use model::{Rule, Seconds, Verdict};
-use problems::{Problem, Repeat};
+use problems::{Problem, Repeat, Role};
 use protocol::OP_PREPARE;
 use rand::{Rng, RngExt};
 use std::time::{Duration, Instant};
@@ -26,6 +26,9 @@ const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 const GATE_ROWS: usize = 32;
 /// A call that takes longer is not repeated in the gate: longer ones are of shapes that few candidates come to.
 const REPEATED: Duration = Duration::from_millis(100);
+/// Weights that outgrow a first-level cache are worth reading once for several calls: a candidate that looks ahead in
+/// its batch would do so. With such weights a batch is one call, however short.
+const REUSED: usize = 48 << 10;
 /// Share of a batch's time that sampled oracle rows may take.
 const CHECK_SHARE: f64 = 0.2;
 
@@ -159,6 +162,7 @@ impl Pairing<'_> {
     /// Whose fault it is.
     pub fn run(&self, coins: &mut impl Rng, spent: &mut Spent) -> Result<ProcessPair, Broken> {
         let begin = Instant::now();
+        self.wipe(coins);
         let mut first = self.start(Of::Against)?;
         let mut second = self.start(Of::Candidate)?;
         let preparers = [self.preparer(Of::Against)?, self.preparer(Of::Candidate)?];
@@ -214,6 +218,15 @@ impl Pairing<'_> {
         Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked })
     }
 
+    fn wipe(&self, coins: &mut impl Rng) {
+        for (side, is_checked) in self.sides.into_iter().zip(self.is_checked) {
+            // A ceiling's probe keeps its data from process to process, and is our own.
+            if is_checked {
+                side.wipe(coins);
+            }
+        }
+    }
+
     /// Starts a runner for one side.
     ///
     /// # Errors
@@ -251,7 +264,7 @@ impl Pairing<'_> {
         let begin = Instant::now();
         let batch = Batch::fill(side, self.problem, calls, Placement::Pool, coins);
         Spent::add(&mut spent.draw, begin);
-        let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+        let time = self.watched(of, runner, &batch, coins)?;
         spent.calls += time;
         if self.is_checked[of as usize] {
             let begin = Instant::now();
@@ -263,6 +276,18 @@ impl Pairing<'_> {
         Ok(time)
     }
 
+    /// Runs a batch, and looks at its outputs in the instant of done.
+    fn watched(&self, of: Of, runner: &mut Runner, batch: &Batch, coins: &mut impl Rng) -> Result<Duration, Broken> {
+        let side = self.sides[of as usize];
+        let mut watch = Watch::new(side, batch, coins);
+        let look = || watch.look();
+        let time = runner.batch_watched(&batch.order(side), self.limit, look).map_err(|ending| of.ended(&ending))?;
+        if self.is_checked[of as usize] {
+            watch.verdict().map_err(|verdict| of.broken(verdict))?;
+        }
+        Ok(time)
+    }
+
     /// Every row of one call in the tight layout, on a fresh runner: the gate. The same call as a timed one.
     ///
     /// # Errors
@@ -270,6 +295,7 @@ impl Pairing<'_> {
     pub fn gate(&self, of: Of, coins: &mut impl Rng, spent: &mut Spent) -> Result<(Checked, Duration), Broken> {
         let side = self.sides[of as usize];
         let begin = Instant::now();
+        let word = side.wipe(coins);
         let mut runner = self.start(of)?;
         let mut preparer = self.preparer(of)?;
         Spent::add(&mut spent.runners, begin);
@@ -283,13 +309,16 @@ impl Pairing<'_> {
             let begin = Instant::now();
             let batch = Batch::fill(side, self.problem, 1, placement, coins);
             Spent::add(&mut spent.draw, begin);
-            let time = runner.batch(&batch.order(side), self.limit).map_err(|ending| of.ended(&ending))?;
+            let time = self.watched(of, &mut runner, &batch, coins)?;
             spent.calls += time;
             longest = longest.max(time);
             let begin = Instant::now();
             // All rows once; the other placement differs by its addresses alone.
             let rows = if placement == Placement::Back { Rows::All } else { Rows::Random(GATE_ROWS) };
             let more = side.check(&self.checker, &batch, rows, coins).map_err(|verdict| of.broken(verdict))?;
+            if placement == Placement::Pool {
+                side.check_behind(word).map_err(|verdict| of.broken(verdict))?;
+            }
             Spent::add(&mut spent.check, begin);
             checked.rows += more.rows;
             checked.worst = checked.worst.max(more.worst);
@@ -321,6 +350,10 @@ impl Pairing<'_> {
     }
 
     fn calls(&self, side: usize, call: Duration) -> usize {
+        let weights = self.sides[side].slots.iter().filter(|slot| matches!(slot.role, Role::Weight | Role::Packed));
+        if weights.map(|slot| slot.bytes).sum::<usize>() > REUSED {
+            return 1;
+        }
         let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
         let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
         (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)

@@ -3,6 +3,7 @@
 //!
 //! Must not allocate between clone and exec: everything is laid out before.
 
+use crate::folder::{Folder, For};
 use std::ffi::CString;
 use std::fs;
 use std::io;
@@ -45,7 +46,7 @@ pub struct Root {
 }
 
 /// The folder that every child mounts its root on, in its own mount namespace: it stays empty for everybody else.
-static BASE: OnceLock<tempfile::TempDir> = OnceLock::new();
+static BASE: OnceLock<Folder> = OnceLock::new();
 
 impl Root {
     /// Lays out a root, with one folder to write in, and others to read beyond the system's.
@@ -56,7 +57,7 @@ impl Root {
         let base = if let Some(base) = BASE.get() {
             base
         } else {
-            let made = tempfile::Builder::new().prefix("rooflab-root-").tempdir()?;
+            let made = Folder::new(For::Root)?;
             BASE.get_or_init(|| made)
         };
         let base = base.path();

@@ -261,6 +261,20 @@ impl Runner {
     /// # Errors
     /// How the runner ended instead.
     pub fn batch(&mut self, order: &Order, limit: Duration) -> Result<Duration, Ending> {
+        self.batch_watched(order, limit, || ())
+    }
+
+    /// The same, and calls `at_done` when the clock has been read and the runner is not stopped yet: stopping it takes
+    /// several microseconds, in which a candidate that reported too early could still finish its work.
+    ///
+    /// # Errors
+    /// How the runner ended instead.
+    pub fn batch_watched(
+        &mut self,
+        order: &Order,
+        limit: Duration,
+        at_done: impl FnOnce(),
+    ) -> Result<Duration, Ending> {
         self.sequence += 1;
         let sequence = self.sequence;
         // SAFETY: the runner is stopped; the page lives as long as `self`.
@@ -290,6 +304,7 @@ impl Runner {
             }
         }
         let time = begin.elapsed();
+        at_done();
         if self.child.stop() { Ok(time) } else { Err(self.ending()) }
     }
 

@@ -250,6 +250,8 @@ unsafe fn become_role(start: &Start<'_>, layout: &Layout, argv: &[*const libc::c
         libc::setsid();
         libc::umask(0o022);
         let identity = &layout.identity;
+        // Where memory runs out, the kernel shall end this process and not the judge.
+        write_file(c"/proc/self/oom_score_adj".as_ptr(), c"1000");
         if start.confinement == Confinement::Confined && !identity.root {
             write_file(c"/proc/self/setgroups".as_ptr(), c"deny");
             write_file(c"/proc/self/uid_map".as_ptr(), &identity.uid_map);

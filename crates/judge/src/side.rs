@@ -3,6 +3,8 @@
 //! Inputs are shared by both sides and drawn while every runner is stopped; outputs, scratch and packed weights are a
 //! side's own, so that no side can find the other's answers.
 
+mod watch;
+
 use crate::memory::Memory;
 use crate::python::Array;
 use crate::runner::{Argument, Code};
@@ -12,6 +14,7 @@ use protocol::{MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, OP_CALL, Order};
 use rand::{Rng, RngExt};
 use std::io;
 use std::rc::Rc;
+pub use watch::Watch;
 
 /// Bytes after every argument that must stay as they are: one cache line.
 const CANARY: usize = 64;
@@ -223,6 +226,31 @@ impl Side {
         for (i, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.role == Role::Weight) {
             problem.draw(i, coins.random(), slot.memory.part(slot.offset(0, placement), slot.bytes));
         }
+    }
+
+    /// Overwrites all that a runner may write with a secret word, before one starts: what an earlier process left is
+    /// gone, and what nobody wrote is no number. Gives the word.
+    pub fn wipe(&self, coins: &mut impl Rng) -> u32 {
+        let word = poison(coins);
+        for slot in self.slots.iter().filter(|slot| !slot.role.is_input()) {
+            fill_words(slot.memory.part(0, slot.memory.len()), word);
+        }
+        word
+    }
+
+    /// Checks, after the first call in wiped memory, that the outputs' pools are untouched behind that call's canary.
+    ///
+    /// # Errors
+    /// The candidate's verdict.
+    pub fn check_behind(&self, word: u32) -> Result<(), Verdict> {
+        for slot in self.slots.iter().filter(|slot| slot.role == Role::Output) {
+            let behind = slot.memory.part(slot.stride, slot.memory.len() - slot.stride);
+            if behind.chunks_exact(4).any(|found| found != word.to_ne_bytes()) {
+                let detail = "it wrote far past the end of the output".to_owned();
+                return Err(Verdict::Refused { rule: Rule::OutOfBounds, detail });
+            }
+        }
+        Ok(())
     }
 
     /// Fills a batch: fresh activations, poisoned outputs, canaries. Every runner is stopped.

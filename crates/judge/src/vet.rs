@@ -5,8 +5,9 @@
 
 use model::{Rule, Verdict};
 use object::elf;
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, StringTable};
+use std::collections::BTreeSet;
 
 type Elf = elf::FileHeader64<Endianness>;
 
@@ -54,14 +55,21 @@ pub fn vet(bytes: &[u8], prepare: Option<&str>) -> Result<(), Verdict> {
     vet_segments(segments, endian)?;
     let sections = header.sections(endian, bytes).map_err(unreadable)?;
     let mut strings = StringTable::default();
-    if let Some(symbols) = symbols(&sections, endian, bytes) {
+    let symbols = symbols(&sections, endian, bytes);
+    if let Some(symbols) = &symbols {
         strings = symbols.strings();
-        vet_symbols(&symbols, endian, prepare)?;
+        vet_symbols(symbols, endian, prepare)?;
     }
+    let mut tables = 0;
     for segment in segments {
         if let Some(dynamic) = segment.dynamic(endian, bytes).map_err(unreadable)? {
             vet_dynamic(dynamic, endian, &strings)?;
+            vet_places(dynamic, &sections, symbols.as_ref(), endian)?;
+            tables += 1;
         }
+    }
+    if tables > 1 {
+        return Err(refused(Rule::CodeAtLoad, "two dynamic tables"));
     }
     for section in sections.iter() {
         if let Ok(Some((relocations, _))) = object::read::elf::SectionHeader::rela(section, endian, bytes) {
@@ -133,6 +141,49 @@ fn vet_dynamic(
             if !LIBRARIES.contains(&&*name) {
                 return Err(refused(Rule::ForbiddenImport, format!("the library `{name}`")));
             }
+        }
+    }
+    Ok(())
+}
+
+/// The loader finds its tables by the dynamic one's addresses, this judge by sections: each address is given once, and
+/// is the very section's that was read.
+fn vet_places(
+    dynamic: &[elf::Dyn64<Endianness>],
+    sections: &object::read::elf::SectionTable<'_, Elf>,
+    symbols: Option<&Symbols<'_>>,
+    endian: Endianness,
+) -> Result<(), Verdict> {
+    let entries = || dynamic.iter().map(|entry| (entry.d_tag(endian), entry.d_val(endian)));
+    let entries = || entries().take_while(|(tag, _)| *tag != elf::DT_NULL);
+    let value = |wanted| entries().find(|(tag, _)| *tag == wanted).map(|(_, value)| value);
+    let other = |what: &str| Err(refused(Rule::CodeAtLoad, format!("the loader would go by another table than the judge: {what}")));
+    let mut seen = BTreeSet::new();
+    if let Some((tag, _)) = entries().find(|(tag, _)| *tag != elf::DT_NEEDED && !seen.insert(tag.0)) {
+        return other(&format!("dynamic tag {:#x} twice", tag.0));
+    }
+    let address = |index| sections.section(index).ok().map(|section| section.sh_addr(endian));
+    for (tag, read) in [
+        (elf::DT_SYMTAB, symbols.and_then(|symbols| address(symbols.section()))),
+        (elf::DT_STRTAB, symbols.and_then(|symbols| address(symbols.string_section()))),
+    ] {
+        if value(tag).is_some() && value(tag) != read {
+            return other("symbols");
+        }
+    }
+    let is_section = |kind, at: u64, bytes: Option<u64>| {
+        sections.iter().any(|section| {
+            section.sh_type(endian) == kind && section.sh_addr(endian) == at && Some(section.sh_size(endian)) == bytes
+        })
+    };
+    for (at, bytes, kind) in [
+        (elf::DT_RELA, elf::DT_RELASZ, elf::SHT_RELA),
+        (elf::DT_JMPREL, elf::DT_PLTRELSZ, elf::SHT_RELA),
+        (elf::DT_RELR, elf::DT_RELRSZ, elf::SHT_RELR),
+        (elf::DT_REL, elf::DT_RELSZ, elf::SHT_REL),
+    ] {
+        if value(at).is_some_and(|place| !is_section(kind, place, value(bytes))) {
+            return other("relocations");
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ pub use diff::unified_diff;
 pub use headline::{Headline, Tone, headline};
 pub use html::{certificate_html, certificate_page, html, map_html, score_html};
 pub use markdown::{markdown, score_markdown};
-pub use plot::{compare_plot, history_plot};
+pub use plot::{Panel, compare_plot, history_plot};
 pub use view::{
     AblationView, CampaignView, CandidateView, Comparison, Effect, JumpView, LedgerRow, ScoreRow, Versus, WinnerView,
     WorkloadView, Yield,

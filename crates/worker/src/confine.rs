@@ -160,10 +160,14 @@ pub(crate) fn arch() -> Result<TargetArch, Missing> {
 }
 
 fn install(calls: &[i64], listed: SeccompAction, unlisted: SeccompAction) -> Result<(), Missing> {
+    let program = program(calls, listed, unlisted)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(|e| missing("seccomp", e))
+}
+
+fn program(calls: &[i64], listed: SeccompAction, unlisted: SeccompAction) -> Result<BpfProgram, Missing> {
     let rules: BTreeMap<i64, Vec<_>> = calls.iter().map(|call| (*call, Vec::new())).collect();
     let filter = SeccompFilter::new(rules, unlisted, listed, arch()?).map_err(|e| missing("seccomp", e))?;
-    let program: BpfProgram = filter.try_into().map_err(|e: seccompiler::BackendError| missing("seccomp", e))?;
-    seccompiler::apply_filter_all_threads(&program).map_err(|e| missing("seccomp", e))
+    filter.try_into().map_err(|e: seccompiler::BackendError| missing("seccomp", e))
 }
 
 /// For the builder: the calls that no compiler makes answer EPERM.
@@ -242,4 +246,9 @@ pub fn interpreter_only() -> Result<(), Missing> {
 /// The seal: from here on the process can only compute, or end.
 pub fn seal() -> Result<(), Missing> {
     install(&[libc::SYS_exit_group], SeccompAction::Allow, SeccompAction::KillProcess)
+}
+
+/// The seal, to be put on later.
+pub fn seal_program() -> Result<BpfProgram, Missing> {
+    program(&[libc::SYS_exit_group], SeccompAction::Allow, SeccompAction::KillProcess)
 }

@@ -4,6 +4,8 @@
 //! What runs here before the candidate is loaded is ours; afterwards nothing in the process is believed.
 
 #[cfg(target_os = "linux")]
+mod alone;
+#[cfg(target_os = "linux")]
 mod builder;
 #[cfg(target_os = "linux")]
 mod confine;

@@ -4,15 +4,14 @@
 //! a count of extra loop turns a call (the slowed twin of our own kernels), and each ARGUMENT is `r:BYTES` or
 //! `w:BYTES`, backed by the descriptor of the same position. No system call is possible once `state` is ready.
 
+use crate::alone::{self, CONTROL, Entry, on_fault, settle};
 use crate::confine::{self, Missing};
 use protocol::{
     Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, GUARD, MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES,
-    OP_CALL, OP_PREPARE, Order, PREPARE, STATE_FAULT, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
+    OP_CALL, OP_PREPARE, Order, PREPARE, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
 };
 use std::ptr::{null_mut, with_exposed_provenance_mut};
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-type Entry = unsafe extern "C" fn(*const *mut u8, *const i64);
+use std::sync::atomic::Ordering;
 
 /// Heap grown before the seal, so that small allocations of our own kernels need no system call.
 const HEAP: usize = 96 << 20;
@@ -20,8 +19,6 @@ const HEAP: usize = 96 << 20;
 const ADDRESS_SPACE: u64 = 2 << 30;
 /// CPU seconds of one runner.
 const CPU: u64 = 600;
-
-static CONTROL: AtomicPtr<Control> = AtomicPtr::new(null_mut());
 
 enum Code {
     Candidate { entry: Entry, prepare: Option<Entry> },
@@ -74,9 +71,30 @@ fn start(unconfined: bool, code: &str, buffers: &[String]) -> Result<(Code, Vec<
     };
     if !unconfined {
         confine::close_from(0);
+        if alone::CAN_BE_ALONE
+            && let Code::Candidate { entry, prepare } = code
+        {
+            serve_alone((entry, prepare), &bases).map_err(sandbox)?;
+        }
         confine::seal().map_err(sandbox)?;
     }
     Ok((code, bases))
+}
+
+/// Returns only when it can't be done.
+fn serve_alone((entry, prepare): (Entry, Option<Entry>), bases: &[*mut u8]) -> Result<(), Missing> {
+    let mut places = [null_mut(); MAX_ARGUMENTS];
+    places[..bases.len()].copy_from_slice(bases);
+    let plan = alone::Plan {
+        control: CONTROL.load(Ordering::Acquire),
+        entry,
+        prepare,
+        bases: places,
+        hidden: alone::rest_of_program(),
+        seal: confine::seal_program()?,
+    };
+    // SAFETY: one thread, and all of it from the judge and the loader.
+    unsafe { alone::serve(&plan) }
 }
 
 fn limits(buffers: &[String]) -> Result<(), Missing> {
@@ -186,16 +204,6 @@ fn catch_faults() {
     }
 }
 
-extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    let control = CONTROL.load(Ordering::Acquire);
-    // SAFETY: the control page stays mapped; exit_group is the one call that the seal allows.
-    unsafe {
-        (*control).fault = (*info).si_addr().addr() as u64;
-        (*control).state.0.store(STATE_FAULT, Ordering::Release);
-        libc::syscall(libc::SYS_exit_group, 128 + signal);
-    }
-}
-
 pub(crate) fn end(control: *mut Control, state: u32, note: &str) -> ! {
     // SAFETY: the control page is mapped for the whole life of the process.
     unsafe {
@@ -226,6 +234,7 @@ fn serve(control: *mut Control, code: &Code, bases: &[*mut u8], spin: u64) -> ! 
             }
             last = sequence;
             obey(&raw const (*control).order, code, bases, spin);
+            settle();
             (*done).store(sequence, Ordering::Release);
         }
     }

@@ -21,6 +21,11 @@ const fn norm(name: &'static str, does: &'static str, caught: &'static [Caught])
     Row { problem: "rms-norm-silu", name, does, caught, arguments: &[] }
 }
 
+/// The first workload alone, and no longer than it takes to see that it is measured.
+const fn short(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
+    Row { problem: "rms-norm-silu", name, does, caught, arguments: &["--workloads", "rows=16", "--cap", "4s"] }
+}
+
 /// At length 128 alone: longer ones take seconds in naive code, and show nothing more.
 const fn attention(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
     Row { problem: "attention-prefill", name, does, caught, arguments: &["--workloads", "len=128"] }
@@ -28,6 +33,10 @@ const fn attention(name: &'static str, does: &'static str, caught: &'static [Cau
 
 const fn matmul(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
     Row { problem: "matmul-small-m", name, does, caught, arguments: &[] }
+}
+
+const fn matmul_short(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
+    Row { problem: "matmul-small-m", name, does, caught, arguments: &["--workloads", "m=1", "--cap", "6s"] }
 }
 
 /// The zoo.
@@ -190,5 +199,78 @@ pub const ROWS: &[Row] = &[
         "packed-stash",
         "keeps an answer among the packed weights",
         &[Refused(Rule::WroteInput), Failed(Stage::Invalid), Refused(Rule::Inconsistent)],
+    ),
+    // outputs, once more
+    short("far-write", "writes where the outputs of other calls would lie", &[Refused(Rule::OutOfBounds)]),
+    short("padding-scratch", "borrows the padding and puts it back", &[Refused(Rule::OutOfBounds)]),
+    short(
+        "sampled-rows",
+        "wrong in the rows that a sampled check may miss",
+        &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)],
+    ),
+    short("dice", "wrong by luck", &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)]),
+    short("page-alignment", "takes an accident of the memory for a promise", &[Failed(Stage::Invalid), Refused(Rule::OutOfBounds)]),
+    short("seed-replay", "hopes for the same inputs in every process", &[Gainless]),
+    short("tolerance-edge", "off by one element's tolerance in every element", &[Failed(Stage::Invalid)]),
+    short("narrow-exp", "wrong where its inputs never were", &[Failed(Stage::Invalid)]),
+    attention("no-maximum", "overflows where its inputs never were", &[Failed(Stage::Invalid), Gainless]),
+    attention("zero-scratch", "takes fresh memory to be zero", &[Failed(Stage::Invalid), Refused(Rule::UnwrittenOutput)]),
+    attention("left-over", "finds what an earlier process left", &[Gainless]),
+    // the clock
+    short("slow-start", "slow while the judge sizes its batches", &[Gainless]),
+    short("cache-channel", "times the cache to tell whether anyone will check", &[Gainless]),
+    short(
+        "predicted-done",
+        "reports the next batch done before it is asked for",
+        &[Refused(Rule::UnwrittenOutput), Failed(Stage::TimedOut)],
+    ),
+    short("early-tail", "reports a batch done a few microseconds early", &[Refused(Rule::UnwrittenOutput)]),
+    short("user-wait", "hangs without using the processor", &[Failed(Stage::TimedOut), Failed(Stage::Crashed)]),
+    short(
+        "vdso",
+        "reads the clock without a system call",
+        &[
+            Refused(Rule::UnwrittenOutput),
+            Failed(Stage::Invalid),
+            Refused(Rule::Inconsistent),
+            Failed(Stage::Crashed),
+            Refused(Rule::SystemCall),
+        ],
+    ),
+    matmul_short("call-ahead", "computes a batch's calls together; a batch of long calls has but one", &[Gainless]),
+    // what lies in the process
+    short("harness-kernel", "calls the baseline that lies in the harness", &[Failed(Stage::Crashed)]),
+    short("libc-by-pointer", "finds the C library's functions without an import", &[Refused(Rule::SystemCall)]),
+    short("stack-scan", "looks for the reference's answers on the stack", &[Gainless]),
+    short("self-modifying", "writes over its own code", &[Failed(Stage::Crashed)]),
+    short("data-as-code", "calls an array", &[Failed(Stage::Crashed)]),
+    short("forged-fault", "blames the sandbox, so that the campaign stops", &[Failed(Stage::Crashed)]),
+    // the state that a call leaves
+    short("rounding-mode", "leaves another rounding mode", &[Gainless, Failed(Stage::Invalid)]),
+    short(
+        "direction-flag",
+        "leaves the direction flag set",
+        &[
+            Failed(Stage::Crashed),
+            Gainless,
+            Refused(Rule::OutOfBounds),
+            Refused(Rule::UnwrittenOutput),
+            Failed(Stage::Invalid),
+            Failed(Stage::TimedOut),
+        ],
+    ),
+    short("dirty-state", "leaves wide registers full for the next arm", &[Gainless]),
+    short("evict-rival", "empties the rival's caches", &[Gainless]),
+    short("code-flood", "empties the rival's instruction cache", &[Gainless]),
+    matmul_short("flush-rival", "flushes the weights that the rival alone reads", &[Gainless]),
+    short("memory-hog", "takes all memory", &[Failed(Stage::Load), Failed(Stage::Build), Failed(Stage::Crashed)]),
+    // the builder, once more
+    short("assembler-bomb", "takes the assembler's memory", &[Failed(Stage::Build)]),
+    short("assembler-include", "reads a file by the assembler's directive", &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)]),
+    short("include-itself", "includes itself", &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)]),
+    short(
+        "own-dynamic",
+        "shows the loader another table than the judge",
+        &[Refused(Rule::CodeAtLoad), Refused(Rule::WritableCode), Failed(Stage::Build), Failed(Stage::Load)],
     ),
 ];

@@ -200,9 +200,10 @@ fn a_write_past_the_candidates_own_array_is_seen_by_the_sanitizers() {
     let folder = tempfile::tempdir().unwrap();
     let candidate = folder.path().join("candidate.c");
     let naive = fs::read_to_string(root().join("problems/rms-norm-silu/baselines/naive.c")).unwrap();
-    // Right in every output, and no guard page is near: only the compiler knows where the table ends.
+    // Right in every output, and no guard page is near: only the compiler knows where the table ends. Volatile, or it would
+    // leave the write out.
     let text = format!(
-        "#define rms_norm_silu original\n{naive}\n#undef rms_norm_silu\nstatic float table[4];\nvolatile int at = 5;\n\
+        "#define rms_norm_silu original\n{naive}\n#undef rms_norm_silu\nstatic volatile float table[4];\nvolatile int at = 5;\n\
          void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{\n    \
          original(x, gate, weight, out, rows);\n    table[at] = x[0];\n}}\n"
     );

@@ -4,9 +4,14 @@
 //! `.config/nextest.toml` under nextest.
 
 mod cli;
+mod compare;
+mod door;
+mod endings;
 mod foreign;
 mod judge;
+mod leaks;
 mod page;
 mod rig;
 mod run;
+mod shapes;
 mod zoo;

@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Record {
     folder: PathBuf,
     name: &'static str,
-    raw: File,
+    raw: Option<File>,
     seen: usize,
 }
 
@@ -46,17 +46,25 @@ impl Record {
     /// When it can't be written.
     pub fn create(folder: &Path, name: &'static str) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        let raw = File::create(folder.join("judgements.jsonl"))?;
-        Ok(Self { folder: folder.to_owned(), name, raw, seen: 0 })
+        Ok(Self { folder: folder.to_owned(), name, raw: None, seen: 0 })
     }
 
-    /// Writes one judgement down, and a line for the person who waits.
+    /// Where it lies, for benches whose raw data are no judgements.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes one judgement down, and a line for the person who waits. The first replaces an earlier bench's.
     ///
     /// # Errors
     /// When it can't be written.
     pub fn push(&mut self, asked: &Asked) -> Result<()> {
         let line = Line { run: self.seen, wall_s: asked.wall.as_secs_f64(), judgement: &asked.judgement };
-        writeln!(self.raw, "{}", serde_json::to_string(&line)?)?;
+        let raw = match &mut self.raw {
+            Some(raw) => raw,
+            none => none.insert(File::create(self.folder.join("judgements.jsonl"))?),
+        };
+        writeln!(raw, "{}", serde_json::to_string(&line)?)?;
         self.seen += 1;
         eprintln!("{:4}  {:6.2} s  {}", self.seen, asked.wall.as_secs_f64(), asked.judgement.verdict);
         Ok(())
@@ -91,12 +99,14 @@ impl Record {
     }
 }
 
-fn commit() -> String {
+/// What is checked out.
+pub fn commit() -> String {
     let hash = output(&mut command(&["git", "describe", "--always", "--dirty"]));
     hash.map_or_else(|_| "unknown".into(), |hash| hash.trim().into())
 }
 
-fn machine() -> String {
+/// The processor's name.
+pub fn machine() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split(':').nth(1));
     model.map_or_else(|| std::env::consts::ARCH.to_owned(), |model| model.trim().to_owned())

@@ -55,7 +55,7 @@ pub struct CompareArgs {
     /// Build the state that a merge of --patch into --base would make, and compare that with the base.
     #[arg(long, requires = "repo", help_heading = "Git")]
     pub merge: bool,
-    /// Command that builds either state. `{seed}` in it differs from build to build.
+    /// Command that builds either state. `{seed}` in it, and $ROOFLAB_BUILD_SEED, differ from build to build.
     #[arg(long, value_name = "CMD", requires = "repo", help_heading = "Git")]
     pub build: Option<String>,
     /// Build both states afresh for every pair, so that the luck of a layout is measured and not hidden.
@@ -81,7 +81,8 @@ pub struct CompareArgs {
     /// Results in their order, oldest first: where did they change?
     ///
     /// One file of samples a result, in any format that --samples reads, and its median counts; or one file, whose
-    /// every row is a result. Changes are found by E-divisive: medians that differ, with a permutation test.
+    /// every row is a result: CSV, or objects of JSON. A column or key `commit` (or revision, sha, version, tag, label)
+    /// names the results. Changes are found by E-divisive: medians that differ, with a permutation test.
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["repo", "sql", "problem", "samples", "gate"],
           help_heading = "Samples")]
     pub history: Vec<PathBuf>,
@@ -106,7 +107,7 @@ pub struct CompareArgs {
     pub session_a: String,
     /// SQL that begins each of B's sessions, e.g. a SET or CREATE INDEX. It is rolled back.
     ///
-    /// With it, one statement is enough: both arms run it.
+    /// With it, one statement is enough: both arms run it. A table that one arm writes can't get an index in the other.
     #[arg(
         long,
         value_name = "SQL",
@@ -131,7 +132,7 @@ pub struct CompareArgs {
     /// Print a GitHub-flavoured Markdown table.
     #[arg(long)]
     pub markdown: bool,
-    /// Write a plot: the pairs in time, their distribution, the running interval. For --history, the series.
+    /// Write a plot: the pairs in time, their distribution, the running interval, for each B. For --history, the series.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
 }
@@ -199,7 +200,7 @@ pub struct HowArgs {
     /// Go on when a command fails.
     #[arg(long)]
     pub ignore_failure: bool,
-    /// Kill a run, with all that it started, after this long.
+    /// Kill a run, a build or a setup, with all that it started, after this long. A timed run gets --budget at most.
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "10m")]
     pub limit: Seconds,
     /// Core that all runs are pinned to.
@@ -226,6 +227,12 @@ pub struct RuleArgs {
     /// Differences below this share of the time do not matter, e.g. 0.5% or 0.005.
     #[arg(long, value_name = "SHARE", default_value = "0.5%", value_parser = margin)]
     pub margin: f64,
+    /// Where the noise comes from: `session` compares A with itself first, `day` takes the day's where one is kept.
+    ///
+    /// It plans the run and says what the budget can resolve; no verdict depends on it. The day's is kept a machine,
+    /// kernel and A, under $XDG_CACHE_HOME/rooflab, and is measured afresh when the first pairs contradict it.
+    #[arg(long, value_name = "FROM", default_value = "session", value_parser = noise)]
+    pub noise: ::compare::NoiseUse,
     /// The time that decides: wall, cpu or user.
     #[arg(long, value_name = "TIME", default_value = "wall", value_parser = metric)]
     pub metric: ::compare::Metric,
@@ -252,7 +259,7 @@ pub enum SelftestVerb {
     ///
     /// Effects: none, +0.3 %, +1 %, +2 %, +5 %. Rules: ours, anytime and fixed; Welch's t, Mann-Whitney and the minimum
     /// on sequential blocks of as many runs. Kernels: bound by the core and by memory, alone and beside a noisy
-    /// neighbour. Intervals are Clopper-Pearson's, 95 %. The default takes about two minutes.
+    /// neighbour. Intervals are Clopper-Pearson's, 95 %. The default takes about three minutes.
     Compare {
         /// Windows for each effect, kernel and neighbour: 20 times as many in all.
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
@@ -297,14 +304,31 @@ fn metric(text: &str) -> Result<::compare::Metric, String> {
     }
 }
 
+fn noise(text: &str) -> Result<::compare::NoiseUse, String> {
+    match text {
+        "session" => Ok(::compare::NoiseUse::Session),
+        "day" => Ok(::compare::NoiseUse::Day),
+        _ => Err(format!("`{text}` is neither session nor day")),
+    }
+}
+
 fn time_unit(text: &str) -> Result<TimeUnit, String> {
     TimeUnit::named(text).ok_or_else(|| format!("`{text}` is none of ns, us, ms, s, min"))
 }
 
 fn sample_format(text: &str) -> Result<Format, String> {
     use Format as F;
-    let all =
-        [F::Hyperfine, F::Criterion, F::GoogleBenchmark, F::Nvbench, F::Pyperf, F::PytestBenchmark, F::Csv, F::Rooflab];
+    let all = [
+        F::Hyperfine,
+        F::Criterion,
+        F::GoogleBenchmark,
+        F::Nvbench,
+        F::Pyperf,
+        F::PytestBenchmark,
+        F::Csv,
+        F::JsonRows,
+        F::Rooflab,
+    ];
     let plain = |name: &str| name.to_lowercase().replace([' ', '_'], "-");
     all.into_iter().find(|format| plain(format.name()) == plain(text)).ok_or_else(|| {
         let names: Vec<String> = all.iter().map(|format| plain(format.name())).collect();
@@ -351,6 +375,7 @@ mod tests {
         check(&["--samples", "a", "--unit", "fortnight"], "none of ns, us");
         check(&["--history", "a", "--gate"], "cannot be used with");
         check(&["--session-a", "SET x", "--", "a", "--", "b"], "--sql");
+        check(&["--noise", "week", "--", "a", "--", "b"], "neither session nor day");
         check(&["--fresh-builds", "--", "a", "--", "b"], "--build");
     }
 }

@@ -2,18 +2,19 @@
 //!
 //! Must not measure: the engine does. Nothing is printed while it runs but its own events, which come between runs.
 
+mod answer;
 mod candidates;
 mod pictures;
 
 use crate::args::{CompareArgs, HowArgs, RuleArgs};
 use crate::outcome::{Done, Failure, Outcome};
-use crate::text::{align, line, percent};
+use crate::text::percent;
 use ::compare::arms::commands::{CommandArm, CommandsPlan, OnFailure, Outputs, Shell};
 use ::compare::arms::git::{Builds, GitPlan, Merge};
 use ::compare::arms::sql::{SqlArm, SqlPlan};
 use ::compare::samples::Reading;
-use ::compare::{ArmReport, CompareError, Event, GateAnswer, Outcome as Found, Pairs, Plan, Settings, Target, history};
-use model::{Bytes, Seconds};
+use ::compare::{CompareError, Event, GateAnswer, NoiseStore, Outcome as Found, Pairs, Plan, Settings, Target};
+use ::compare::{history, run_with_noise};
 use stats::Question;
 
 /// Runs it.
@@ -33,7 +34,11 @@ pub fn run(args: &CompareArgs) -> Outcome {
     }
     let plan = Plan { target: target(args)?, settings };
     ::compare::catch_interrupts();
-    match ::compare::run(&plan, &mut tell) {
+    let result = match NoiseStore::of_user() {
+        Some(store) => run_with_noise(&plan, &store, args.rule.noise, &mut tell),
+        None => ::compare::run(&plan, &mut tell),
+    };
+    match result {
         Ok(found) => finish(args, &found, None),
         Err(failure) => match &failure.kept {
             Some(kept) => finish(args, kept, Some(failure.error.into())),
@@ -255,7 +260,7 @@ fn commands(how: &HowArgs, arms: Vec<CommandArm>) -> CommandsPlan {
 fn tell(event: &Event) {
     let text = match event {
         Event::Preparing { what } => what.clone(),
-        Event::NoiseStarted { units } => format!("A against itself, {units} pairs"),
+        Event::NoiseStarted { units } => format!("A against itself, up to {units} pairs"),
         Event::NoiseMeasured { sigma, resolvable, units } => {
             format!("sigma {}: the budget's {units} pairs resolve {}", percent(*sigma), percent(*resolvable))
         }
@@ -271,40 +276,8 @@ fn print(args: &CompareArgs, found: &Found) {
     } else if args.markdown {
         print!("{}", found.markdown());
     } else {
-        print!("{}", show(found));
+        print!("{}", answer::show(found));
     }
-}
-
-fn show(found: &Found) -> String {
-    let heads = ["arm", "time", "user", "system", "peak memory", "against the first", "interval"].map(String::from);
-    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(found.arms.iter().map(|arm| row(arm, found))).collect();
-    let mut lines = vec![found.sentence().replace('`', "'"), align(&rows)];
-    let resolvable = found.resolvable.map_or(String::new(), |least| format!(", {} resolvable", percent(least)));
-    lines.push(line("", &format!("{} pairs, {}{resolvable}, seed {}", found.pairs, found.rule, found.seed)));
-    lines.extend(found.unknowable.iter().map(|text| line("unknown", text)));
-    lines.extend(found.notes.iter().map(|text| line("note", text)));
-    lines.extend(found.warnings.iter().map(|warning| line("warning", &warning.to_string())));
-    lines.join("\n") + "\n"
-}
-
-fn row(arm: &ArmReport, found: &Found) -> [String; 7] {
-    let absent = || "-".to_owned();
-    let time = |seconds: Option<f64>| seconds.map_or_else(absent, |seconds| Seconds(seconds).to_string());
-    let comparison = found.comparisons.iter().find(|comparison| comparison.arm == arm.name);
-    let end = |end: Option<f64>| end.map_or_else(absent, signed);
-    [
-        arm.name.clone(),
-        time(arm.median),
-        time(arm.user),
-        time(arm.system),
-        arm.peak_memory.map_or_else(absent, |bytes| Bytes(bytes as f64).to_string()),
-        comparison.and_then(|comparison| comparison.effect).map_or_else(absent, signed),
-        comparison.map_or_else(absent, |c| format!("{} to {}", end(c.interval[0]), end(c.interval[1]))),
-    ]
-}
-
-fn signed(effect: f64) -> String {
-    format!("{}{}", if effect < 0.0 { "" } else { "+" }, percent(effect))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Commands as arms: each run a fresh process, which is the unit of evidence.
 
 use super::process::{Finished, Launch, Output, execute, kill_marked};
+use super::watch::{Work, watched};
 use super::words;
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
-use crate::environment::{Snapshot, Warning};
-use crate::{CompareError, Event, Failure, Outcome, Settings};
+use crate::environment::Warning;
+use crate::{CompareError, Event, Failure, Outcome, Settings, interrupt};
 use stats::SplitMix;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -109,7 +110,7 @@ pub struct CommandsPlan {
     pub outputs: Outputs,
     /// What a failing exit code means.
     pub on_failure: OnFailure,
-    /// Seconds for one run.
+    /// Seconds for one run, one build, one setup. A timed run gets the whole budget at most.
     pub limit: f64,
     /// Core that all runs are pinned to.
     pub pin: Option<usize>,
@@ -126,6 +127,13 @@ impl CommandsPlan {
             limit: 600.0,
             pin: None,
         }
+    }
+
+    /// All that decides how long A's runs take and how they scatter.
+    pub(crate) fn first_arm(&self) -> String {
+        let here = std::env::current_dir().ok();
+        let arm = self.arms.first().map(|arm| (&arm.command, &arm.prepare, &arm.cwd, &arm.env, &arm.input));
+        format!("{here:?} {arm:?} {:?} {:?} {:?} {:?}", self.shell, self.outputs, self.on_failure, self.pin)
     }
 }
 
@@ -145,29 +153,22 @@ pub(crate) fn run_groups(
     if plan.arms.len() < 2 {
         return Err(CompareError::Usage("a comparison needs two commands; separate them by `--`".to_owned()).into());
     }
-    let before = Snapshot::take();
-    for warning in before.warnings() {
-        on(&Event::Warned { warning });
-    }
-    let mut rig = CommandRig::new(plan, settings.seed)?;
-    let result = rig.set_up().map_err(Failure::from).and_then(|()| drive(&mut rig, groups, settings, on));
-    let cleaned = rig.clean_up();
-    let after = Snapshot::take();
-    let finish = |outcome: &mut Outcome| {
-        outcome.warnings.extend(before.warnings());
-        outcome.warnings.extend(after.warnings_since(&before));
-        outcome.environment = Some(before.clone());
-    };
-    match result {
-        Ok(mut outcome) => {
-            finish(&mut outcome);
-            cleaned.map_err(|error| Failure { error, kept: Some(Box::new(outcome.clone())) })?;
-            Ok(outcome)
-        }
-        Err(mut failure) => {
-            failure.kept.as_deref_mut().map(finish);
-            Err(failure)
-        }
+    let mut rig = CommandRig::new(plan, settings)?;
+    let result = watched(Work::Ours, plan.pin, on, |on| {
+        rig.set_up().map_err(Failure::from).and_then(|()| drive(&mut rig, groups, settings, on))
+    });
+    cleaned_up(result, rig.clean_up())
+}
+
+/// A failed cleanup is an error, but what was measured is kept.
+pub(super) fn cleaned_up(
+    result: Result<Outcome, Failure>,
+    cleaned: Result<(), CompareError>,
+) -> Result<Outcome, Failure> {
+    let outcome = result?;
+    match cleaned {
+        Ok(()) => Ok(outcome),
+        Err(error) => Err(Failure { error, kept: Some(Box::new(outcome)) }),
     }
 }
 
@@ -179,11 +180,47 @@ pub(super) struct CommandRig<'a> {
     begun: Instant,
     mark: String,
     left_children: Vec<usize>,
+    disk: Vec<FromDisk>,
     shortest: f64,
+    /// Seconds for one timed run: one that outlasts the budget could never be compared.
+    limit: f64,
+}
+
+/// How often an arm's files were not in the page cache, its first run aside.
+#[derive(Clone, Copy, Debug, Default)]
+struct FromDisk {
+    runs: usize,
+    reading: usize,
+    bytes: u64,
+}
+
+impl FromDisk {
+    fn count(&mut self, bytes: u64) {
+        self.runs += 1;
+        if self.runs > 1 {
+            self.reading += usize::from(bytes > 0);
+            self.bytes += bytes;
+        }
+    }
+
+    /// A stray page is not worth a word.
+    fn warning(&self, arm: &str) -> Option<Warning> {
+        (self.reading * 10 >= self.runs && self.bytes >= 1 << 20).then(|| {
+            Warning::new(
+                format!(
+                    "`{arm}` read {:.0} MB from disk in {} of {} runs: the page cache does not hold its files",
+                    self.bytes as f64 / 1e6,
+                    self.reading,
+                    self.runs - 1
+                ),
+                "bring both arms to the same state before each run, e.g. --prepare 'cat FILES > /dev/null'",
+            )
+        })
+    }
 }
 
 impl<'a> CommandRig<'a> {
-    pub(super) fn new(plan: &'a CommandsPlan, seed: u64) -> Result<Self, CompareError> {
+    pub(super) fn new(plan: &'a CommandsPlan, settings: &Settings) -> Result<Self, CompareError> {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
         let launch = |arm: &CommandArm| launch(plan, arm, &arm.command, &mark);
@@ -193,29 +230,34 @@ impl<'a> CommandRig<'a> {
             launches,
             sides: Vec::new(),
             // Not the coin's stream.
-            random: SplitMix::new(seed ^ 0x5EED_0F9A_D0FF_5E75),
+            random: SplitMix::new(settings.seed ^ 0x5EED_0F9A_D0FF_5E75),
             begun: Instant::now(),
             mark,
             left_children: Vec::new(),
+            disk: vec![FromDisk::default(); plan.arms.len()],
             shortest: f64::INFINITY,
+            limit: plan.limit.min(settings.budget),
         })
     }
 
     pub(super) fn set_up(&self) -> Result<(), CompareError> {
-        self.plan.arms.iter().try_for_each(|arm| self.aside(arm, arm.setup.as_deref()))
+        self.plan.arms.iter().try_for_each(|arm| self.aside(arm, arm.setup.as_deref(), 0))
     }
 
-    /// Runs every cleanup, kills what has escaped, and reports the first error.
+    /// Runs every cleanup, also after an interrupt, kills what has escaped, and reports the first error.
     pub(super) fn clean_up(&self) -> Result<(), CompareError> {
-        let cleaned: Vec<_> = self.plan.arms.iter().map(|arm| self.aside(arm, arm.cleanup.as_deref())).collect();
+        let forgives = interrupt::count();
+        let clean = |arm: &CommandArm| self.aside(arm, arm.cleanup.as_deref(), forgives);
+        let cleaned: Vec<_> = self.plan.arms.iter().map(clean).collect();
         kill_marked(&self.mark);
         cleaned.into_iter().collect()
     }
 
     /// A command that is not timed; through a shell if it needs one.
-    fn aside(&self, arm: &CommandArm, command: Option<&str>) -> Result<(), CompareError> {
+    fn aside(&self, arm: &CommandArm, command: Option<&str>, forgives: usize) -> Result<(), CompareError> {
         let Some(command) = command else { return Ok(()) };
-        let launch = Launch { input: None, output: Output::Discard, ..launch(self.plan, arm, command, &self.mark)? };
+        let aside = launch(self.plan, arm, command, &self.mark)?;
+        let launch = Launch { input: None, output: Output::Discard, forgives, ..aside };
         let finished = execute(&launch)?;
         if finished.status.success() { Ok(()) } else { Err(failed(&launch, finished)) }
     }
@@ -242,6 +284,7 @@ fn launch(plan: &CommandsPlan, arm: &CommandArm, command: &str, mark: &str) -> R
         limit: plan.limit,
         mark: mark.to_owned(),
         padding: 0,
+        forgives: 0,
     })
 }
 
@@ -262,9 +305,10 @@ impl Rig for CommandRig<'_> {
     fn run(&mut self, side: usize) -> Result<Sample, CompareError> {
         let index = self.sides[side];
         let arm = &self.plan.arms[index];
-        self.aside(arm, arm.prepare.as_deref())?;
+        self.aside(arm, arm.prepare.as_deref(), 0)?;
         let launch = &mut self.launches[index];
         launch.padding = 1 + self.random.below(MOST_PADDING);
+        launch.limit = self.limit;
         let finished = pinned(self.plan.pin, || execute(launch))?;
         if !finished.status.success() && self.plan.on_failure == OnFailure::Stop {
             return Err(failed(launch, finished));
@@ -273,6 +317,7 @@ impl Rig for CommandRig<'_> {
             self.left_children.push(index);
         }
         self.shortest = self.shortest.min(finished.sample.wall);
+        self.disk[index].count(finished.from_disk);
         let mut sample = finished.sample;
         if self.plan.outputs == Outputs::Drain {
             sample.output = None;
@@ -290,6 +335,8 @@ impl Rig for CommandRig<'_> {
 
     fn warnings(&mut self) -> Vec<Warning> {
         let mut found: Vec<Warning> = self.left_children.iter().map(|index| left(&self.plan.arms[*index])).collect();
+        let from_disk = |(arm, disk): (&CommandArm, &FromDisk)| disk.warning(&arm.shown());
+        found.extend(self.plan.arms.iter().zip(&self.disk).filter_map(from_disk));
         if self.shortest < MOSTLY_START {
             found.push(Warning::new(
                 format!("runs take {}: mostly the start of a process", crate::markdown::seconds(self.shortest)),

@@ -2,11 +2,14 @@
 //!
 //! The user's own working tree is never touched; the worktrees are removed at the end.
 
-use super::commands::{CommandArm, CommandRig, CommandsPlan, Shell, run_groups};
+mod submodules;
+
+use super::commands::{CommandArm, CommandRig, CommandsPlan, Shell, cleaned_up, run_groups};
 use super::process::{Launch, Output, execute};
+use super::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
-use crate::{CompareError, Event, Failure, Outcome, Settings};
+use crate::{CompareError, Event, Failure, Outcome, Settings, interrupt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,8 +34,8 @@ pub struct GitPlan {
     pub patch: String,
     /// What B is.
     pub merge: Merge,
-    /// Build command, run at the top of each worktree. `{seed}` differs from build to build: give it to a linker that
-    /// shuffles sections, so that layout is measured instead of hidden.
+    /// Build command, run at the top of each worktree. `{seed}`, or the variable ROOFLAB_BUILD_SEED, differs from build
+    /// to build: give it to a linker that shuffles sections, so that layout is measured instead of hidden.
     pub build: Option<String>,
     /// Measured command, run at the top of each worktree.
     pub run: String,
@@ -90,6 +93,10 @@ fn git(at: &Path, arguments: &[&str]) -> Result<String, CompareError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
+    // A Ctrl-C reaches git as well, which then fails.
+    if interrupt::asked() {
+        return Err(CompareError::Interrupted);
+    }
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.trim().lines().last().unwrap_or("it failed without a word").to_owned();
     Err(CompareError::Git(format!("`git {}` in {}: {last}", arguments.join(" "), at.display())))
@@ -128,34 +135,30 @@ pub(crate) fn run(plan: &GitPlan, settings: &Settings, on: &mut dyn FnMut(&Event
     if plan.merge == Merge::IntoBase {
         patch = merged(&b.path, &plan.base, &patch)?;
     }
-    git(&b.path, &["checkout", "--quiet", "--force", "--detach", &patch])?;
-    let mut builder = Builder { plan, slots: [a, b], commits: [base, patch], seed: 0 };
-    let commands = builder.commands();
-    let groups = groups_of(plan);
-    let result = match plan.builds {
-        Builds::Once => {
-            for slot in 0..2 {
-                on(&Event::Preparing { what: format!("building {}", builder.label(slot)) });
-                builder.build(slot)?;
-            }
-            run_groups(&commands, &groups, settings, on)
-        }
-        Builds::EachUnit => {
-            let inner = CommandRig::new(&commands, settings.seed)?;
-            let mut rig = BuildRig { builder: &mut builder, inner };
-            let ready = rig.inner.set_up().map_err(Failure::from);
-            let result = ready.and_then(|()| drive(&mut rig, &groups, settings, on));
-            let cleaned = rig.inner.clean_up();
-            result.and_then(|outcome| match cleaned {
-                Ok(()) => Ok(outcome),
-                Err(error) => Err(Failure { error, kept: Some(Box::new(outcome)) }),
-            })
-        }
-    };
+    let mut builder = Builder { plan, slots: [a, b], commits: [base, patch], seed: 0, empty: Vec::new() };
+    let result = builder.compare(settings, on);
     let notes = builder.notes(&repo);
-    result
-        .map(|outcome| Outcome { notes: notes.clone(), ..outcome })
-        .map_err(|failure| Failure { kept: failure.kept.map(|kept| Box::new(Outcome { notes, ..*kept })), ..failure })
+    match result {
+        Ok(mut outcome) => {
+            outcome.notes.extend(notes);
+            Ok(outcome)
+        }
+        Err(mut failure) => {
+            if let Some(kept) = &mut failure.kept {
+                kept.notes.extend(notes);
+            }
+            Err(failure)
+        }
+    }
+}
+
+impl GitPlan {
+    /// All that decides how long the base's runs take and how they scatter.
+    pub(crate) fn first_arm(&self) -> Result<String, CompareError> {
+        let base = commit_of(&self.repo, &self.base)?;
+        let how = self.commands.first_arm();
+        Ok(format!("{base} {:?} {:?} {:?} {how}", self.build, self.run, self.builds))
+    }
 }
 
 /// The measured command and each control: a pair of arms each.
@@ -169,9 +172,29 @@ struct Builder<'a> {
     slots: [Worktree; 2],
     commits: [String; 2],
     seed: u64,
+    /// Submodules that the repository has not initialised.
+    empty: Vec<String>,
 }
 
 impl Builder<'_> {
+    fn compare(&mut self, settings: &Settings, on: &mut dyn FnMut(&Event)) -> Result<Outcome, Failure> {
+        let commands = self.commands();
+        let groups = groups_of(self.plan);
+        if self.plan.builds == Builds::Once {
+            for slot in 0..2 {
+                on(&Event::Preparing { what: format!("building {}", self.label(slot)) });
+                self.fresh(slot, slot)?;
+            }
+            return run_groups(&commands, &groups, settings, on);
+        }
+        let inner = CommandRig::new(&commands, settings)?;
+        let mut rig = BuildRig { builder: self, inner };
+        let result = watched(Work::Ours, commands.pin, on, |on| {
+            rig.inner.set_up().map_err(Failure::from).and_then(|()| drive(&mut rig, &groups, settings, on))
+        });
+        cleaned_up(result, rig.inner.clean_up())
+    }
+
     /// Arms 2g and 2g + 1 run command g in the first and the second worktree.
     fn commands(&self) -> CommandsPlan {
         let all = std::iter::once(&self.plan.run).chain(&self.plan.controls);
@@ -208,12 +231,13 @@ impl Builder<'_> {
             shown: command.clone(),
             words: vec![shell, "-c".to_owned(), command],
             cwd: Some(self.slots[slot].path.clone()),
-            env: Vec::new(),
+            env: vec![("ROOFLAB_BUILD_SEED".to_owned(), self.seed.to_string())],
             input: None,
             output: Output::Discard,
             limit: self.plan.commands.limit,
             mark: format!("build-{}", std::process::id()),
             padding: 0,
+            forgives: 0,
         };
         let finished = execute(&launch)?;
         if finished.status.success() {
@@ -228,6 +252,7 @@ impl Builder<'_> {
         let path = self.slots[slot].path.clone();
         git(&path, &["checkout", "--quiet", "--force", "--detach", &self.commits[arm % 2]])?;
         git(&path, &["clean", "-xffdq"])?;
+        self.empty = submodules::check_out(&self.slots[slot].repo, &path)?;
         self.build(slot)
     }
 
@@ -236,8 +261,16 @@ impl Builder<'_> {
         if git(repo, &["status", "--porcelain"]).is_ok_and(|changed| !changed.is_empty()) {
             notes.push("uncommitted changes in the repository are not part of either arm".to_owned());
         }
-        if self.slots[0].path.join(".gitmodules").exists() {
-            notes.push("submodules are not checked out; let the build command fetch them".to_owned());
+        if self.plan.builds == Builds::EachUnit
+            && self.plan.build.as_ref().is_some_and(|build| !build.contains("{seed}"))
+        {
+            let what = "the builds differ by nothing unless they use ROOFLAB_BUILD_SEED";
+            notes.push(format!("{what}: give {{seed}} to a linker that shuffles, to measure the luck of a layout too"));
+        }
+        if !self.empty.is_empty() {
+            let (paths, at) = (self.empty.join(", "), repo.display());
+            let fix = format!("run `git submodule update --init --recursive` in {at} if the build needs them");
+            notes.push(format!("not initialised in the repository, so empty in both arms: {paths}; {fix}"));
         }
         notes
     }
@@ -281,120 +314,4 @@ impl Rig for BuildRig<'_, '_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Pairs, Plan, Target};
-
-    /// A repository whose `work` script sleeps: `base`, a slower `patch`, a `conflict`, and `other` which can be merged.
-    fn repository() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let commit = |file: &str, text: &str, branch: &str| {
-            std::fs::write(folder.path().join(file), format!("{text}\n")).unwrap();
-            git(folder.path(), &["add", "-A"]).unwrap();
-            git(folder.path(), &["commit", "--quiet", "--no-gpg-sign", "-m", file]).unwrap();
-            git(folder.path(), &["branch", "--force", branch]).unwrap();
-        };
-        git(folder.path(), &["init", "--quiet"]).unwrap();
-        commit("work", "sleep 0.003", "root");
-        commit("work", "sleep 0.002", "base");
-        git(folder.path(), &["checkout", "--quiet", "--detach", "root"]).unwrap();
-        commit("work", "sleep 0.03", "conflict");
-        git(folder.path(), &["checkout", "--quiet", "--detach", "root"]).unwrap();
-        commit("extra", "sleep 0.03", "other");
-        git(folder.path(), &["checkout", "--quiet", "--detach", "base"]).unwrap();
-        commit("extra", "sleep 0.04", "patch");
-        folder
-    }
-
-    fn plan(repo: &Path, patch: &str) -> GitPlan {
-        GitPlan {
-            repo: repo.to_owned(),
-            base: "base".into(),
-            patch: patch.into(),
-            merge: Merge::Patch,
-            build: Some("cat work extra > built 2>/dev/null; test -s built".into()),
-            run: "sh built".into(),
-            controls: Vec::new(),
-            builds: Builds::Once,
-            commands: CommandsPlan::new(Vec::new()),
-        }
-    }
-
-    fn compare(plan: GitPlan) -> Result<Outcome, Failure> {
-        let settings = Settings { budget: 8.0, pairs: Pairs::Anytime { max: 14 }, ..Settings::default() };
-        crate::run(&Plan { target: Target::Git(plan), settings }, &mut |_| ())
-    }
-
-    fn no_worktree_is_left(repo: &Path) {
-        assert_eq!(git(repo, &["worktree", "list"]).unwrap().lines().count(), 1);
-    }
-
-    #[test]
-    fn a_slower_patch_is_worse_and_its_control_is_not() {
-        let repo = repository();
-        let outcome = compare(GitPlan { controls: vec!["sleep 0.002".into()], ..plan(repo.path(), "patch") }).unwrap();
-        assert_eq!(outcome.comparisons[0].verdict, outcome.verdict);
-        assert!(outcome.comparisons[0].effect.unwrap() > 1.0, "{}", outcome.markdown());
-        assert!(outcome.comparisons[1].is_control && outcome.comparisons[1].arm.contains("sleep"));
-        no_worktree_is_left(repo.path());
-    }
-
-    #[test]
-    fn a_merge_is_built_as_it_would_be() {
-        let repo = repository();
-        let outcome = compare(GitPlan { merge: Merge::IntoBase, ..plan(repo.path(), "other") }).unwrap();
-        assert_eq!(outcome.arms[1].name, "other merged into base");
-        assert!(outcome.comparisons[0].effect.unwrap() > 1.0, "{}", outcome.markdown());
-        let failure = compare(GitPlan { merge: Merge::IntoBase, ..plan(repo.path(), "conflict") }).unwrap_err();
-        assert!(failure.to_string().contains("conflicts in work; rebase it"), "{failure}");
-        no_worktree_is_left(repo.path());
-    }
-
-    #[test]
-    fn templates_reach_both_states_however_they_are_built() {
-        for builds in [Builds::Once, Builds::EachUnit] {
-            let repo = repository();
-            let log = repo.path().join("log");
-            let arm = |name: &str| CommandArm {
-                setup: Some("echo setup >> $LOG".into()),
-                cleanup: Some("echo cleanup >> $LOG".into()),
-                env: vec![("ARM".into(), name.into()), ("LOG".into(), log.to_string_lossy().into_owned())],
-                ..CommandArm::default()
-            };
-            let commands = CommandsPlan::new(vec![arm("a"), arm("b")]);
-            let run = "echo $ARM $(basename $PWD) >> $LOG".into();
-            compare(GitPlan { run, builds, commands, ..plan(repo.path(), "patch") }).unwrap();
-            let text = std::fs::read_to_string(&log).unwrap();
-            let mut lines: Vec<&str> = text.lines().collect();
-            assert!(lines.starts_with(&["setup", "setup"]) && lines.ends_with(&["cleanup", "cleanup"]), "{text}");
-            lines.sort_unstable();
-            lines.dedup();
-            assert_eq!(lines, ["a a", "b b", "cleanup", "setup"]);
-        }
-    }
-
-    #[test]
-    fn a_build_pair_can_be_the_unit() {
-        let repo = repository();
-        let build = Some("cat work extra > built 2>/dev/null; echo '# {seed}' >> built".to_owned());
-        let outcome = compare(GitPlan { builds: Builds::EachUnit, build, ..plan(repo.path(), "patch") }).unwrap();
-        let levels = outcome.levels.as_ref().unwrap();
-        assert_eq!(levels.names, ["build", "run"]);
-        assert_eq!(outcome.arms[1].samples.len(), outcome.pairs * levels.used);
-        no_worktree_is_left(repo.path());
-    }
-
-    #[test]
-    fn errors_name_the_revision_and_the_build() {
-        let repo = repository();
-        let check = |plan: GitPlan, expected: &str| {
-            let failure = compare(plan).unwrap_err();
-            assert!(failure.to_string().contains(expected), "{failure}");
-            no_worktree_is_left(repo.path());
-        };
-        check(plan(repo.path(), "nowhere"), "no revision `nowhere`");
-        check(GitPlan { build: Some("echo bad >&2; exit 2".into()), ..plan(repo.path(), "patch") }, "while building");
-        let empty = tempfile::tempdir().unwrap();
-        assert!(compare(plan(empty.path(), "patch")).is_err());
-    }
-}
+mod tests;

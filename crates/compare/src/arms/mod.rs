@@ -4,6 +4,7 @@ pub mod commands;
 pub mod git;
 mod process;
 pub mod sql;
+mod watch;
 mod words;
 
 pub use process::kill_marked;

@@ -43,6 +43,8 @@ pub(super) struct Launch {
     pub(super) mark: String,
     /// Bytes of padding.
     pub(super) padding: usize,
+    /// Interrupts that have come before and do not end it: what cleans up runs in spite of them.
+    pub(super) forgives: usize,
 }
 
 /// Where standard output goes.
@@ -59,6 +61,8 @@ pub(super) struct Finished {
     pub(super) stderr: String,
     /// Whether it left processes behind, which have been killed.
     pub(super) left_children: bool,
+    /// Bytes that had to come from a disk, because no page cache held them. 0 where the kernel does not count them.
+    pub(super) from_disk: u64,
 }
 
 impl Finished {
@@ -79,20 +83,20 @@ pub(super) fn execute(launch: &Launch) -> Result<Finished, CompareError> {
     let begun = Instant::now();
     let mut child = command.spawn().map_err(start_error)?;
     let pid = child.id() as i32;
-    interrupt::watch(pid);
+    interrupt::watch(pid, launch.forgives);
     watchdog.guard(pid);
     let stderr = Reader::start(child.stderr.take().expect("stderr is a pipe"));
     let stdout = child.stdout.take().map(Reader::start);
     await_exit(pid);
     let wall = begun.elapsed().as_secs_f64();
-    interrupt::watch(0);
+    interrupt::watch(0, 0);
     let timed_out = watchdog.stop();
     let (status, usage) = reap(pid)?;
     // SAFETY: kill has no memory effects; the group is the child's own.
     let left_children = unsafe { libc::kill(-pid, libc::SIGKILL) } == 0;
     let stderr = stderr.finish();
     let output = stdout.map(|reader| reader.finish().printed);
-    if interrupt::asked() {
+    if interrupt::count() > launch.forgives {
         return Err(CompareError::Interrupted);
     }
     if timed_out {
@@ -107,7 +111,7 @@ pub(super) fn execute(launch: &Launch) -> Result<Finished, CompareError> {
         output,
     };
     let stderr = String::from_utf8_lossy(&stderr.tail).into_owned();
-    Ok(Finished { sample, status, stderr, left_children })
+    Ok(Finished { sample, status, stderr, left_children, from_disk: from_disk(&usage) })
 }
 
 fn prepared(launch: &Launch) -> Result<Command, CompareError> {
@@ -166,6 +170,11 @@ fn peak_memory(maxrss: libc::c_long) -> Option<u64> {
         usage.ru_maxrss
     };
     (maxrss > own).then_some(maxrss as u64 * unit)
+}
+
+/// The kernel counts blocks of 512 bytes.
+fn from_disk(usage: &libc::rusage) -> u64 {
+    if cfg!(target_os = "linux") { 512 * u64::try_from(usage.ru_inblock).unwrap_or(0) } else { 0 }
 }
 
 /// Kills the group when the limit has passed. Sleeps all the time: it costs the measured command nothing.
@@ -305,6 +314,7 @@ mod tests {
             limit: 20.0,
             mark: format!("test-{}", std::process::id()),
             padding: 0,
+            forgives: 0,
         }
     }
 

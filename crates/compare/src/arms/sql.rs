@@ -2,17 +2,23 @@
 //!
 //! A pair of sessions is the unit: both are opened afresh, and the median of their pairs counts once. Everything runs
 //! inside a transaction that is rolled back, so an index or a setting of one arm is neither kept nor seen by the other.
+//! The price: an arm that writes what the other has locked (an index that is being made) waits for it in vain. That ends
+//! as an error of its own.
 
 mod psql;
 
+use crate::arms::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
-use crate::environment::{Snapshot, Warning};
+use crate::environment::Warning;
 use crate::{CompareError, Event, Failure, Outcome, Settings};
 use psql::Session;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Two open transactions can lock each other out for good; nobody else's lock is worth waiting longer for either.
+const LOCK_SECONDS: u32 = 5;
 
 /// One arm.
 #[derive(Clone, Debug, Default)]
@@ -43,30 +49,42 @@ impl SqlPlan {
     pub fn new(connection: impl Into<String>, arms: Vec<SqlArm>) -> Self {
         Self { connection: connection.into(), arms, limit: 600.0, psql: PathBuf::from("psql") }
     }
+
+    /// All that decides how long A's statements take and how they scatter.
+    pub(crate) fn first_arm(&self) -> String {
+        let arm = self.arms.first().map(|arm| (&arm.session, &arm.statement));
+        format!("{} {arm:?}", self.connection)
+    }
 }
 
 pub(crate) fn run(plan: &SqlPlan, settings: &Settings, on: &mut dyn FnMut(&Event)) -> Result<Outcome, Failure> {
     if plan.arms.len() < 2 {
         return Err(CompareError::Usage("a comparison needs two statements".to_owned()).into());
     }
-    let before = Snapshot::take();
     let plans = vec![Vec::new(); plan.arms.len()];
-    let mut rig = SqlRig { plan, sessions: Vec::new(), plans, begun: Instant::now() };
+    let limit = plan.limit.min(settings.budget);
+    let mut rig = SqlRig { plan, limit, sessions: Vec::new(), plans, begun: Instant::now() };
     let group = Group { arms: (0..plan.arms.len()).collect(), role: Role::Main };
-    let result = drive(&mut rig, &[group], settings, on);
+    let result = watched(Work::Servers, None, on, |on| drive(&mut rig, &[group], settings, on));
     let notes = rig.notes();
-    let finish = |outcome: Outcome| {
-        let warnings = [outcome.warnings, before.warnings()].concat();
-        Outcome { notes, warnings, environment: Some(before), ..outcome }
-    };
     match result {
-        Ok(outcome) => Ok(finish(outcome)),
-        Err(failure) => Err(Failure { kept: failure.kept.map(|kept| Box::new(finish(*kept))), ..failure }),
+        Ok(mut outcome) => {
+            outcome.notes.extend(notes);
+            Ok(outcome)
+        }
+        Err(mut failure) => {
+            if let Some(kept) = &mut failure.kept {
+                kept.notes.extend(notes);
+            }
+            Err(failure)
+        }
     }
 }
 
 struct SqlRig<'a> {
     plan: &'a SqlPlan,
+    /// Seconds for one statement: one that outlasts the budget could never be compared.
+    limit: f64,
     /// Each side's session and arm.
     sessions: Vec<(Session, usize)>,
     /// Distinct plans of each arm, in the order in which they were seen.
@@ -77,8 +95,9 @@ struct SqlRig<'a> {
 impl SqlRig<'_> {
     fn session(&mut self, arm: usize) -> Result<Session, CompareError> {
         let SqlArm { session: before, statement, .. } = &self.plan.arms[arm];
-        let mut session = Session::open(&self.plan.psql, &self.plan.connection, self.plan.limit)?;
+        let mut session = Session::open(&self.plan.psql, &self.plan.connection, self.limit)?;
         session.ask("BEGIN")?;
+        session.ask(&format!("SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))?;
         if !before.trim().is_empty() {
             session.ask(before)?;
         }

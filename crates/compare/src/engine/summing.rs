@@ -36,6 +36,8 @@ impl Engine<'_> {
             pairs: main.map_or(0, |found| found.units.len()),
             resolvable: self.resolvable(),
             sigma: self.sigma.map(|noise| noise.sigma),
+            sigma_of: self.sigma_of,
+            notes: std::mem::take(&mut self.notes),
             rule: self.rule().to_owned(),
             arms: self.arms(),
             noise: self.noise.clone(),
@@ -120,7 +122,7 @@ impl Engine<'_> {
     fn discarded(&mut self) -> Option<String> {
         let control = self.control.as_ref()?;
         let (drift, by_chance) = (control.drift.exp_m1(), (3.0 * standard_error(control)).exp_m1());
-        if drift.abs() <= MOST_DRIFT {
+        if !self.has_drifted() {
             return None;
         }
         if drift.abs() <= by_chance {

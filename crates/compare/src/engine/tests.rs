@@ -11,6 +11,8 @@ struct Simulated {
     clock: f64,
     /// Relative slow-down per second of the clock.
     drift: f64,
+    /// When everything takes a tenth longer.
+    slow: std::ops::Range<f64>,
     inside: Inside,
     /// Runs until one fails.
     fails_after: usize,
@@ -26,6 +28,7 @@ impl Simulated {
             sigma,
             clock: 100.0,
             drift: 0.0,
+            slow: 0.0..0.0,
             inside: Inside::FreshProcess,
             fails_after: usize::MAX,
             outputs: vec![None; arms.len()],
@@ -49,7 +52,9 @@ impl Rig for Simulated {
         self.fails_after -= 1;
         let arm = self.sides[side];
         let noise = self.sigma * normal_quantile(self.random.unit().max(1e-9)) / 2.0_f64.sqrt();
-        let wall = self.arms[arm] * (noise + self.drift * (self.clock - 100.0)).exp();
+        let since = self.clock - 100.0;
+        let slow = if self.slow.contains(&since) { 1.1 } else { 1.0 };
+        let wall = slow * self.arms[arm] * (noise + self.drift * since).exp();
         self.clock += wall;
         Ok(Sample { output: self.outputs[arm].clone(), ..Sample::of_wall(wall) })
     }
@@ -118,12 +123,31 @@ fn a_drifting_machine_voids_the_run() {
 }
 
 #[test]
+fn a_machine_that_comes_back_is_waited_for_and_one_that_stays_away_is_not() {
+    let run = |slow: std::ops::Range<f64>| {
+        let mut rig = Simulated::new(&[0.02, 0.0206], 0.01);
+        rig.slow = slow;
+        drive_two(&mut rig, &Settings::default())
+    };
+    let looks = |outcome: &Outcome| outcome.control.as_ref().unwrap().looks;
+    let undisturbed = run(0.0..0.0);
+    assert_eq!((undisturbed.verdict, looks(&undisturbed)), (Decision::Worse, 1));
+    let end = undisturbed.elapsed;
+    let back = run(end - 0.5..end + 0.3);
+    assert_eq!((back.verdict, &back.discarded), (Decision::Worse, &None));
+    assert!(looks(&back) > 1 && back.pairs > undisturbed.pairs, "{:?}", back.control);
+    let away = run(end - 0.5..f64::INFINITY);
+    assert_eq!((away.verdict, looks(&away)), (Decision::Undecided, MOST_LOOKS));
+    assert!(away.discarded.is_some() && away.elapsed < end + 4.0, "{}", away.elapsed);
+}
+
+#[test]
 fn a_drift_that_noise_explains_voids_the_run_too_and_is_remarked() {
     let mut seen = [0; 2];
     for seed in 0..20 {
         let mut rig = Simulated::new(&[0.02, 0.03], 0.3);
         rig.random = SplitMix::new(seed);
-        let outcome = drive_two(&mut rig, &Settings { budget: 20.0, ..Settings::default() });
+        let outcome = drive_two(&mut rig, &Settings { pairs: Pairs::Fixed(30), ..Settings::default() });
         let drift = outcome.control.as_ref().unwrap().drift.exp_m1();
         assert_eq!(outcome.discarded.is_some(), drift.abs() > MOST_DRIFT, "{drift}");
         assert!(outcome.discarded.is_none() || outcome.verdict == Decision::Undecided);
@@ -202,12 +226,62 @@ fn a_gate_needs_the_whole_interval_beyond_the_margin() {
     assert_eq!(code(0.0190), 0);
 }
 
+fn with_days_noise(sigma: f64) -> Outcome {
+    let noise = Some(crate::DaysNoise { noise: Noise { sigma, n: 200 }, age: 7200.0 });
+    drive_two(&mut Simulated::new(&[0.02, 0.0206], 0.01), &Settings { noise, ..Settings::default() })
+}
+
 #[test]
 fn a_noise_of_the_day_saves_the_identical_arms() {
-    let noise = Some(Noise { sigma: 0.01, n: 200 });
-    let outcome = drive_two(&mut Simulated::new(&[0.02, 0.0206], 0.01), &Settings { noise, ..Settings::default() });
-    assert_eq!((outcome.noise.len(), outcome.sigma), (LEAST_NOISE_UNITS, Some(0.01)));
-    assert_eq!(outcome.verdict, Decision::Worse);
+    let outcome = with_days_noise(0.01);
+    assert_eq!((outcome.noise.len(), outcome.sigma), (floor::LEAST_NOISE_UNITS, Some(0.01)));
+    assert_eq!(outcome.sigma_of, Some(SigmaOf::Day { pairs: 200, age: 7200.0 }));
+    assert_eq!((outcome.verdict, outcome.notes), (Decision::Worse, vec![]));
+}
+
+#[test]
+fn a_noise_of_the_day_that_does_not_fit_is_measured_afresh() {
+    for sigma in [0.3, 0.0001] {
+        let outcome = with_days_noise(sigma);
+        assert_eq!((outcome.noise.len(), outcome.verdict), (20, Decision::Worse));
+        assert_eq!(outcome.sigma_of, Some(SigmaOf::Session { pairs: 20 }));
+        assert!(outcome.notes[0].contains("does not fit the first 5 pairs"), "{:?}", outcome.notes);
+    }
+}
+
+#[test]
+fn the_days_noise_does_not_carry_the_guarantee() {
+    // Identical arms under a day's sigma that is off by three: differences are claimed as seldom as ever.
+    for sigma in [0.004, 0.03] {
+        let told = (0..100).filter(|seed| {
+            let mut rig = Simulated::new(&[0.02, 0.02], 0.01);
+            rig.random = SplitMix::new(*seed);
+            let noise = Some(crate::DaysNoise { noise: Noise { sigma, n: 20 }, age: 60.0 });
+            let settings = Settings { noise, margin: 0.0, budget: 10.0, seed: *seed, ..Settings::default() };
+            drive_two(&mut rig, &settings).verdict != Decision::Undecided
+        });
+        // 1 % of 100 is expected at most; more than 6 would come once in 2,000 such tests.
+        assert!(told.count() <= 6);
+    }
+}
+
+#[test]
+fn the_pilot_decides_the_repeats_and_the_budget_bounds_them() {
+    let levels = |unit: f64, budget: f64| {
+        let mut rig = Simulated::new(&[unit, unit], 0.02);
+        rig.inside = Inside::LivesOn("session");
+        let outcome = drive_two(&mut rig, &Settings { budget, ..Settings::default() });
+        assert_eq!(outcome.arms[0].samples.len(), outcome.pairs * outcome.levels.as_ref().unwrap().used);
+        (outcome.levels.unwrap(), outcome.pairs)
+    };
+    // Sessions add nothing here, so the pilot wants many runs of each; a run of 2 ms leaves room for them.
+    let (cheap, _) = levels(0.002, 60.0);
+    assert!(cheap.used == cheap.repeats[1].min(200) && cheap.used > 1, "{cheap:?}");
+    assert_eq!((cheap.variances.len(), cheap.wanted), (2, 0.005));
+    // A run of 100 ms does not: still enough sessions for a verdict.
+    let (dear, pairs) = levels(0.1, 60.0);
+    assert!(dear.used < dear.repeats[1] && pairs >= 13, "{dear:?} {pairs}");
+    assert!(dear.words().contains("would leave too few sessions"), "{}", dear.words());
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! JSON of benchmark tools: finds out whose it is, and reads the small formats. Large ones have their own file.
 
-use super::shape::{array, numbers, text};
-use super::{Format, Problem, Reading, SampleSet, TimeUnit, nvbench, own};
+use super::shape::{array, label_in, numbers, text};
+use super::{Format, Problem, Reading, SampleSet, TimeUnit, nvbench, own, rows};
 use serde_json::Value;
 use std::path::Path;
 
 pub(super) fn parse(bytes: &[u8], stem: &str, folder: &Path, reading: &Reading) -> Result<Vec<SampleSet>, Problem> {
+    if let Some(rows) = rows::rows_of(bytes) {
+        return rows::parse(&rows.map_err(|error| syntax(&error))?, reading);
+    }
     let json: Value = serde_json::from_slice(bytes).map_err(|error| syntax(&error))?;
     let found = reading.format.or_else(|| format_of(&json)).ok_or_else(unknown)?;
     match found {
@@ -16,6 +19,7 @@ pub(super) fn parse(bytes: &[u8], stem: &str, folder: &Path, reading: &Reading) 
         Format::Nvbench => nvbench::parse(&json, folder),
         Format::Pyperf => pyperf(&json),
         Format::PytestBenchmark => pytest(&json),
+        Format::JsonRows => Err(Problem::new("is one object, not rows of them", "leave --format away")),
         Format::Csv => Err(Problem::new("is JSON, not CSV", "leave --format away")),
     }
 }
@@ -37,7 +41,7 @@ fn syntax(error: &serde_json::Error) -> Problem {
 fn unknown() -> Problem {
     Problem::new(
         "is JSON of no tool that is known here",
-        "use hyperfine, criterion (sample.json), Google Benchmark, nvbench, pyperf, pytest-benchmark or CSV",
+        "use hyperfine, criterion (sample.json), Google Benchmark, nvbench, pyperf, pytest-benchmark, rows or CSV",
     )
 }
 
@@ -64,7 +68,8 @@ fn hyperfine(json: &Value) -> Result<Vec<SampleSet>, Problem> {
             let problem = format!("has no single times for `{name}`");
             return Err(Problem::new(problem, "use --export-json, not --export-csv or --export-markdown"));
         };
-        Ok(SampleSet::new(name.clone(), Format::Hyperfine, numbers(times, &name)?))
+        let label = result.get("parameters").and_then(label_in);
+        Ok(SampleSet { label, ..SampleSet::new(name.clone(), Format::Hyperfine, numbers(times, &name)?) })
     };
     array(json, "results")?.iter().map(set).collect()
 }
@@ -101,9 +106,11 @@ fn google(json: &Value) -> Result<Vec<SampleSet>, Problem> {
             Problem::new(format!("`{name}` has no real_time"), "export it again with --benchmark_format=json")
         })?;
         let seconds = time / unit.per_second();
-        match sets.iter_mut().find(|set| set.name == name) {
-            Some(set) => set.seconds.push(seconds),
-            None => sets.push(SampleSet::new(name, Format::GoogleBenchmark, vec![seconds])),
+        if let Some(set) = sets.iter_mut().find(|set| set.name == name) {
+            set.seconds.push(seconds);
+        } else {
+            let label = json.get("context").and_then(label_in);
+            sets.push(SampleSet { label, ..SampleSet::new(name, Format::GoogleBenchmark, vec![seconds]) });
         }
     }
     if sets.is_empty() && !all.is_empty() {
@@ -134,6 +141,7 @@ fn pyperf(json: &Value) -> Result<Vec<SampleSet>, Problem> {
             }
         }
         set.processes = Some(processes);
+        set.label = own.and_then(label_in).or(shared.and_then(label_in));
         Ok(set)
     };
     array(json, "benchmarks")?.iter().map(set).collect()
@@ -146,7 +154,8 @@ fn pytest(json: &Value) -> Result<Vec<SampleSet>, Problem> {
             let problem = format!("has no single times for `{name}`");
             return Err(Problem::new(problem, "use --benchmark-json, or --benchmark-save-data with --benchmark-save"));
         };
-        Ok(SampleSet::new(name.clone(), Format::PytestBenchmark, numbers(data, &name)?))
+        let label = json.get("commit_info").and_then(super::shape::label_of);
+        Ok(SampleSet { label, ..SampleSet::new(name.clone(), Format::PytestBenchmark, numbers(data, &name)?) })
     };
     array(json, "benchmarks")?.iter().map(set).collect()
 }

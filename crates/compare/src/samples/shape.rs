@@ -25,3 +25,23 @@ pub(super) fn numbers(json: &Value, name: &str) -> Result<Vec<f64>, Problem> {
     };
     list.iter().enumerate().map(number).collect()
 }
+
+/// Characters of a commit that tell it from all others.
+const ENOUGH_OF_A_HASH: usize = 12;
+
+/// The commit or version that one of an object's keys names.
+pub(super) fn label_in(json: &Value) -> Option<String> {
+    json.as_object()?.iter().find(|(key, _)| super::csv::is_label(key)).and_then(|(_, value)| label_of(value))
+}
+
+/// A label as it is shown: text, a number, or an object's id. Hashes are cut.
+pub(super) fn label_of(value: &Value) -> Option<String> {
+    let label = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Object(_) => ["id", "sha", "hash"].iter().find_map(|key| text(value, key))?.to_owned(),
+        _ => return None,
+    };
+    let is_hash = label.len() >= 40 && label.chars().all(|digit| digit.is_ascii_hexdigit());
+    Some(if is_hash { label[..ENOUGH_OF_A_HASH].to_owned() } else { label }).filter(|label| !label.is_empty())
+}

@@ -73,14 +73,29 @@ fn nvbench_reads_its_samples() {
     assert!(read(&path, &Reading::default()).unwrap_err().to_string().contains("cut off"));
 }
 
+fn is_refused(name: &str, text: &str, problem: &str, fix: &str) {
+    let error = read_text(name, text, &Reading::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains(problem) && message.contains(fix), "{message}");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn bad_rows_name_the_problem_and_the_fix() {
+    let check = is_refused;
+    check("a.json", "[1, 2]", "list of other things", "an object a result");
+    check("a.json", r#"[{"x_ms": 1}, {"x_ms": 2"#, "ends in the middle", "export it again");
+    check("a.json", r#"[{"x_ms": 1}, {"x_ms": "2 ms"}]"#, "row 2: `x` is \"2 ms\"", "leave the key away");
+    check("a.json", r#"[{"x_ms": 1}, {"x_ms": -2}]"#, "negative", "CLOCK_MONOTONIC");
+    check("a.json", r#"[{"x": 1}, {"x": 2}]"#, "unit of `x`", "--unit");
+    check("a.json", r#"[{"x_ms": 1, "y": 1}, {"x_ms": 2}]"#, "mixes columns", "every column");
+    check("a.json", r#"[{"at": 2, "x_ms": 1}, {"at": 1, "x_ms": 2}]"#, "row 2: the clock goes backwards", "steady");
+    check("a.json", r#"[{"x_s": 1}, {"x_s": 1e999}]"#, "not JSON", "again");
+}
+
 #[test]
 fn bad_files_name_the_problem_and_the_fix() {
-    let check = |name: &str, text: &str, problem: &str, fix: &str| {
-        let error = read_text(name, text, &Reading::default()).unwrap_err();
-        let message = error.to_string();
-        assert!(message.contains(problem) && message.contains(fix), "{message}");
-        assert_eq!(error.exit_code(), 2);
-    };
+    let check = is_refused;
     check("a.csv", "", "is empty", "again");
     check("a.csv", "  \n\n", "is empty", "again");
     check("a.csv", "# nothing\n", "no rows", "one sample a line");
@@ -131,6 +146,7 @@ fn bad_files_name_the_problem_and_the_fix() {
     );
     check("a.json", r#"{"benchmarks": [{"name": "k", "states": [{"name": "s"}]}]}"#, "only summaries", "--jsonbin");
     check("a.json", r#"{"metadata": {"unit": "byte"}, "benchmarks": [{"runs": []}]}"#, "not in time", "measures time");
+    check("a.csv", "commit,x_ms\nabc,5\n", "1 sample,", "at least 20");
     check("a.json", r#"{"rooflab": "compare/99"}"#, "schema `compare/99`", "compare/1");
 }
 
@@ -141,6 +157,54 @@ fn binary_and_missing_files() {
     assert!(read(&path, &in_ms()).unwrap_err().to_string().contains("check the path"));
     std::fs::write(&path, [0x31, 0x0a, 0xff, 0xfe]).unwrap();
     assert!(read(&path, &in_ms()).unwrap_err().to_string().contains("not text (byte 2)"));
+}
+
+/// Our own records, as they come and as they must not be.
+#[test]
+fn own_records_are_held_against_themselves() {
+    use crate::outcome::{ArmReport, Comparison, Unit};
+    let arm = |name: &str| ArmReport {
+        name: name.into(),
+        median: None,
+        user: None,
+        system: None,
+        peak_memory: None,
+        samples: Vec::new(),
+    };
+    let unit = |at: f64| Unit { at, ln: 0.01 };
+    let comparison = Comparison {
+        arm: "b".into(),
+        against: "a".into(),
+        is_control: false,
+        verdict: stats::Decision::Undecided,
+        effect: None,
+        interval: [None, None],
+        e: None,
+        p: None,
+        accepted: None,
+        units: vec![unit(1.0), unit(2.0), unit(3.0)],
+    };
+    let record = Outcome {
+        comparisons: vec![comparison],
+        arms: vec![arm("a"), arm("b")],
+        ..Outcome::empty(&crate::Settings::default())
+    };
+    let read = |record: &Outcome| read_text("r.json", &record.json(), &Reading::default());
+    // Pairs without samples, as the judge gives them.
+    assert_eq!(read(&record).unwrap().len(), 2);
+    let refused = |change: fn(&mut Outcome), expected: &str| {
+        let mut bad = record.clone();
+        change(&mut bad);
+        let message = read(&bad).unwrap_err().to_string();
+        assert!(message.contains(expected) && message.contains("measure again"), "{message}");
+    };
+    refused(|bad| bad.comparisons[0].units[1].at = 0.5, "pair 2 of `b`: the clock goes backwards, to 0.5");
+    refused(
+        |bad| bad.design = Some(stats::Design::anytime(0.01, 0.0, stats::Clip { at: -1.0, mean_square: 1.0 }, 9)),
+        "a design that no session can have",
+    );
+    let cut = &record.json()[..record.json().len() / 2];
+    assert!(read_text("r.json", cut, &Reading::default()).unwrap_err().to_string().contains("ends in the middle"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 pub(crate) const WIDTH: u32 = 960;
 
 /// Height of the title.
-const TITLE: i32 = 34;
+pub(crate) const TITLE: u32 = 34;
 /// Characters of a title that fit.
 const LONGEST_TITLE: usize = 110;
 
@@ -43,7 +43,7 @@ fn titled(head: &Canvas<'_>, title: &str) -> Drawn {
         shown += "...";
     }
     let style = anchored(&text(Ink::Text, 15.0), HPos::Left, VPos::Center);
-    Ok(head.draw(&Text::new(shown, (12, TITLE / 2 + 2), style))?)
+    Ok(head.draw(&Text::new(shown, (12, TITLE as i32 / 2 + 2), style))?)
 }
 
 /// The palette in both themes, the classes of ink, and what keeps text legible over lines.

@@ -2,17 +2,21 @@
 //!
 //! Must not do: estimate anything. It draws the figures that it is given.
 
-use super::alone::{WIDTH, alone};
+use super::alone::{TITLE, WIDTH, alone};
 use super::{Canvas, Drawn, Ink, anchored, text};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use std::ops::Range;
 
-/// Height of the picture, title included.
-const HEIGHT: u32 = 640;
-/// Where the running interval begins, below the title.
+/// Height of one comparison.
+const HEIGHT: u32 = 606;
+/// Where its running interval begins.
 const UPPER: i32 = 330;
+/// Height of the line over each of several comparisons.
+const HEAD: i32 = 30;
+/// More comparisons than this are not drawn: nobody scrolls so far.
+const MOST_PANELS: usize = 16;
 /// Width of the distribution.
 const SIDE: u32 = 250;
 /// Bars of the distribution.
@@ -22,21 +26,63 @@ const LABELS: u32 = 66;
 
 type Plane<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// The plot of a comparison as an SVG file; empty without pairs.
-///
-/// `pairs` are seconds since the start and the effect, t_B / t_A - 1, in the order measured. `running` holds units so
-/// far, estimate, and the interval's ends, which may be infinite. `margin` is the effects that do not matter.
-pub fn compare_plot(title: &str, pairs: &[(f64, f64)], running: &[[f64; 4]], margin: (f64, f64)) -> String {
-    if pairs.is_empty() || pairs.iter().any(|(at, effect)| !at.is_finite() || !effect.is_finite()) {
+/// One comparison of a plot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Panel {
+    /// What is compared and what came out; not drawn when empty.
+    pub head: String,
+    /// Seconds since the start and the effect, t_B / t_A - 1, in the order measured.
+    pub pairs: Vec<(f64, f64)>,
+    /// Units so far, estimate, and the interval's ends, which may be infinite.
+    pub running: Vec<[f64; 4]>,
+}
+
+impl Panel {
+    fn can_be_drawn(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.iter().all(|(at, effect)| at.is_finite() && effect.is_finite())
+    }
+
+    fn height(&self) -> u32 {
+        HEIGHT + if self.head.is_empty() { 0 } else { HEAD as u32 }
+    }
+
+    fn draw(&self, canvas: &Canvas<'_>, margin: (f64, f64)) -> Drawn {
+        let mut body = canvas.clone();
+        if !self.head.is_empty() {
+            let (head, below) = canvas.split_vertically(HEAD);
+            let shown: String = self.head.chars().map(|c| if c.is_control() { ' ' } else { c }).take(120).collect();
+            let style = anchored(&text(Ink::Text, 14.0), HPos::Left, VPos::Center);
+            head.draw(&PathElement::new([(12, 3), (WIDTH as i32 - 12, 3)], Ink::Grid.color()))?;
+            head.draw(&Text::new(shown, (12, HEAD / 2 + 3), style))?;
+            body = below;
+        }
+        let (upper, lower) = body.split_vertically(UPPER);
+        let (left, right) = upper.split_horizontally(WIDTH - SIDE);
+        let range = range_of_pairs(&self.pairs, margin);
+        in_time(&left, &self.pairs, range.clone(), margin)?;
+        distribution(&right, &self.pairs, range, margin)?;
+        if self.running.is_empty() { nothing(&lower) } else { interval(&lower, &self.running, margin) }
+    }
+}
+
+/// The plot of comparisons as an SVG file, one below the other; empty without pairs. `margin` is the effects that do not
+/// matter. Beyond 16 comparisons the title says how many are left out.
+pub fn compare_plot(title: &str, panels: &[Panel], margin: (f64, f64)) -> String {
+    let drawn: Vec<&Panel> = panels.iter().filter(|panel| panel.can_be_drawn()).take(MOST_PANELS).collect();
+    if drawn.is_empty() {
         return String::new();
     }
-    alone(title, HEIGHT, |canvas| {
-        let (upper, lower) = canvas.split_vertically(UPPER);
-        let (left, right) = upper.split_horizontally(WIDTH - SIDE);
-        let range = range_of_pairs(pairs, margin);
-        in_time(&left, pairs, range.clone(), margin)?;
-        distribution(&right, pairs, range, margin)?;
-        if running.is_empty() { nothing(&lower) } else { interval(&lower, running, margin) }
+    let left_out = panels.len().saturating_sub(MOST_PANELS);
+    let title = if left_out > 0 { format!("{title} ({left_out} more are not drawn)") } else { title.to_owned() };
+    let heights: Vec<u32> = drawn.iter().map(|panel| panel.height()).collect();
+    alone(&title, TITLE + heights.iter().sum::<u32>(), |canvas| {
+        let mut rest = canvas.clone();
+        for (panel, height) in drawn.iter().zip(&heights) {
+            let (own, below) = rest.split_vertically(*height);
+            panel.draw(&own, margin)?;
+            rest = below;
+        }
+        Ok(())
     })
 }
 
@@ -196,7 +242,8 @@ mod tests {
         let mut pairs: Vec<(f64, f64)> = (0..300).map(|i| (f64::from(i), 0.01 + 0.0001 * f64::from(i % 9))).collect();
         pairs[7].1 = 40.0;
         assert!(range_of_pairs(&pairs, (-0.005, 0.005)).end < 0.1);
-        let svg = compare_plot("a", &pairs, &[], (-0.005, 0.005));
+        let panel = Panel { pairs, ..Panel::default() };
+        let svg = compare_plot("a", &[panel], (-0.005, 0.005));
         assert!(svg.contains("1 beyond the edge") && svg.contains("no running interval"));
     }
 
@@ -204,7 +251,10 @@ mod tests {
     fn foreign_names_stay_text_and_colours_become_classes() {
         let title = "`a\"<script>&` is slower\nthan b";
         let running = [[20.0, 0.01, f64::NEG_INFINITY, f64::INFINITY], [40.0, 0.01, 0.0, 0.02]];
-        let svg = compare_plot(title, &[(0.0, 0.01), (1.0, 0.02)], &running, (-0.005, 0.005));
+        let panel =
+            Panel { head: "<b>\u{7}head".into(), pairs: vec![(0.0, 0.01), (1.0, 0.02)], running: running.to_vec() };
+        let svg = compare_plot(title, &[panel], (-0.005, 0.005));
+        assert!(svg.contains("&lt;b&gt; head"), "{svg}");
         assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"));
         assert!(!svg.contains("<script>") && svg.contains("a&quot;&lt;script&gt;&amp;"), "{svg}");
         assert!(svg.contains("prefers-color-scheme: dark") && svg.contains("class=\"fill-stock\""));
@@ -213,9 +263,29 @@ mod tests {
 
     #[test]
     fn nothing_to_draw() {
-        assert_eq!(compare_plot("a", &[], &[], (0.0, 0.0)), "");
-        assert_eq!(compare_plot("a", &[(0.0, f64::NAN)], &[], (0.0, 0.0)), "");
+        let panel = |pairs: &[(f64, f64)]| Panel { pairs: pairs.to_vec(), ..Panel::default() };
+        assert_eq!(compare_plot("a", &[], (0.0, 0.0)), "");
+        assert_eq!(compare_plot("a", &[panel(&[])], (0.0, 0.0)), "");
+        assert_eq!(compare_plot("a", &[panel(&[(0.0, f64::NAN)])], (0.0, 0.0)), "");
         // One pair and no margin: the ranges must not be empty.
-        assert_ne!(compare_plot("a", &[(0.0, 0.0)], &[[1.0, 0.0, 0.0, 0.0]], (0.0, 0.0)), "");
+        let one = Panel { running: vec![[1.0, 0.0, 0.0, 0.0]], ..panel(&[(0.0, 0.0)]) };
+        assert_ne!(compare_plot("a", &[one], (0.0, 0.0)), "");
+    }
+
+    #[test]
+    fn every_comparison_has_its_panel_until_there_are_too_many() {
+        let panel = |i: usize| Panel {
+            head: format!("workload {i} of many"),
+            pairs: vec![(0.0, 0.01), (1.0, 0.02)],
+            running: Vec::new(),
+        };
+        let three = compare_plot("a", &[panel(0), panel(1), panel(2)], (-0.005, 0.005));
+        assert!((0..3).all(|i| three.contains(&format!("workload {i} of many"))), "{three}");
+        assert!(three.contains(&format!("height=\"{}\"", TITLE + 3 * (HEIGHT + HEAD as u32))));
+        let many: Vec<Panel> = (0..20).map(panel).collect();
+        let svg = compare_plot("a", &many, (-0.005, 0.005));
+        assert!(
+            svg.contains("4 more are not drawn") && svg.contains("workload 15 of") && !svg.contains("workload 16 of")
+        );
     }
 }

@@ -10,7 +10,7 @@ mod latency;
 mod progress;
 mod roofline;
 
-pub use compare::compare_plot;
+pub use compare::{Panel, compare_plot};
 pub use history::history_plot;
 pub(crate) use latency::latency;
 pub(crate) use progress::progress;

@@ -10,12 +10,16 @@ use crate::outcome::Failure;
 use crate::plan::{self, Confinement, Place};
 use crate::session::{Bench, baseline_names, problem, workload_names};
 use crate::terminal::Quiet;
-use ::compare::{ArmReport, Comparison, Unit};
+use ::compare::environment::Snapshot;
+use ::compare::{ArmReport, Comparison, SigmaOf, Unit};
 use judge::message::Ready;
 use model::{Arm, Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
 use problems::Problem;
-use stats::Decision;
+use stats::{Decision, smallest_effect};
 use std::path::{Path, PathBuf};
+
+/// Pairs that show a spread at all.
+const LEAST_FOR_SPREAD: usize = 5;
 
 /// Judges B against A. The failure, if any, is B's own.
 pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Found, Option<Failure>), Failure> {
@@ -26,11 +30,18 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
     let ledger = std::env::var_os("ROOFLAB_LEDGER").map(PathBuf::from);
     let map = machine::stored(&Place::of_store(&StoreArgs { ledger }));
     let confinement = Confinement::from_flag(args.candidates.unconfined);
+    let before = Snapshot::take();
     let bench = Bench { folder, confinement, map, voice: Voice::new(Quiet) };
     let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
     let judgement = judge.judge(&job)?;
     let names = names(args);
+    let state = Snapshot::take();
     let found = outcome(&judgement, &names, settings, job.fidelity);
+    let found = Found {
+        warnings: [before.warnings(), state.steal_since(&before).into_iter().collect()].concat(),
+        environment: Some(before),
+        ..found
+    };
     let failure = found
         .aborted
         .as_ref()
@@ -87,6 +98,9 @@ fn outcome(judgement: &Judgement, names: &[String; 2], settings: &Settings, fide
         effect: mean(|ln| ln.value),
         interval: [mean(|ln| ln.interval.low), mean(|ln| ln.interval.high)],
         pairs: judgement.shapes.iter().map(|shape| shape.units.len()).sum(),
+        resolvable: resolvable(judgement, settings),
+        sigma: spreads(judgement).map(|spread| spread.sigma).max_by(f64::total_cmp),
+        sigma_of: spreads(judgement).max_by(|a, b| a.sigma.total_cmp(&b.sigma)).map(|s| SigmaOf::Pairs { pairs: s.n }),
         rule: rule.to_owned(),
         arms: judgement.shapes.iter().flat_map(|shape| reports(shape, names)).collect(),
         comparisons,
@@ -98,6 +112,24 @@ fn outcome(judgement: &Judgement, names: &[String; 2], settings: &Settings, fide
         },
         ..Found::empty(settings)
     }
+}
+
+/// The judge keeps its own noise to itself: the spread of each workload's pairs about their median stands for it.
+fn spreads(judgement: &Judgement) -> impl Iterator<Item = stats::Noise> {
+    let units = judgement.shapes.iter().map(|shape| shape.units.as_slice());
+    units.filter(|units| units.len() >= LEAST_FOR_SPREAD).filter_map(stats::Noise::of)
+}
+
+/// The smallest effect that the budget resolves on every workload: its pairs at the pace of this run, a share each.
+fn resolvable(judgement: &Judgement, settings: &Settings) -> Option<f64> {
+    let done: usize = judgement.shapes.iter().map(|shape| shape.units.len()).sum();
+    let fit = done as f64 * settings.budget / judgement.overhead.total.0 / judgement.shapes.len() as f64;
+    let most = match settings.pairs {
+        Pairs::Anytime { max } => max.min(fit as usize),
+        Pairs::Fixed(n) => n,
+    };
+    let least = |noise: stats::Noise| smallest_effect(noise.sigma, most.max(noise.n));
+    spreads(judgement).map(least).max_by(f64::total_cmp).filter(|effect| effect.is_finite())
 }
 
 fn notes(judgement: &Judgement) -> Vec<String> {
@@ -167,6 +199,25 @@ mod tests {
         assert_eq!((second.arm.as_str(), second.against.as_str()), ("b.c len=2", "a.c len=2"));
         assert!(found.interval[1].unwrap() < 0.0 && found.aborted.is_none());
         assert_eq!(found.gate_exit_code(), 0);
+    }
+
+    #[test]
+    fn what_the_budget_resolves_follows_from_the_pairs_of_the_noisiest_workload() {
+        let fidelity = Fidelity::Anytime { alpha: 0.01, max_process_pairs: 10_000 };
+        let names = ["a.c", "b.c"].map(String::from);
+        let mut judgement = sample::judgement(Verdict::Undecided, &[("quiet", 0.0), ("loud", 0.0)]);
+        let spread = |scale: f64| (0..20).map(|i| scale * f64::from(i % 5 - 2)).collect::<Vec<f64>>();
+        judgement.shapes[0].units = spread(0.001);
+        judgement.shapes[1].units = spread(0.01);
+        // 40 pairs in 2 s: 60 s hold 600 of each workload.
+        let found = outcome(&judgement, &names, &Settings::default(), fidelity);
+        assert!((found.sigma.unwrap() - 0.014_826).abs() < 1e-6);
+        assert_eq!(found.sigma_of, Some(SigmaOf::Pairs { pairs: 20 }));
+        assert!((found.resolvable.unwrap() - 3.86 * 0.014_826 / 600.0_f64.sqrt()).abs() < 1e-6);
+        let running = found.running(&found.comparisons[1], 250);
+        assert_eq!((running.len(), running[19].units), (20, 20));
+        judgement.shapes.iter_mut().for_each(|shape| shape.units.truncate(2));
+        assert_eq!(outcome(&judgement, &names, &Settings::default(), fidelity).resolvable, None);
     }
 
     #[test]

@@ -2,42 +2,54 @@
 //!
 //! Must not estimate: `compare` does, and `report` draws.
 
+use super::answer::signed;
 use crate::outcome::Failure;
-use crate::text::{align, percent};
-use ::compare::Outcome as Found;
+use crate::text::align;
 use ::compare::history::History;
+use ::compare::{Comparison, Outcome as Found};
 use model::Seconds;
+use report::Panel;
 use std::path::Path;
 
 /// Points of the running interval: two a pixel would not be seen.
 const RUNNING_POINTS: usize = 250;
 
-/// Draws a comparison.
+/// Draws a comparison: every B of it, the controls last.
 pub fn write_comparison(path: &Path, found: &Found) -> Result<(), Failure> {
-    let Some(comparison) = found.comparisons.iter().find(|c| !c.is_control && !c.units.is_empty()) else {
-        let what = "--plot: there are no pairs to draw";
+    let with_pairs =
+        |is_control: bool| found.comparisons.iter().filter(move |c| c.is_control == is_control && !c.units.is_empty());
+    let drawn: Vec<&Comparison> = with_pairs(false).chain(with_pairs(true)).collect();
+    if drawn.is_empty() {
         return Err(Failure::usage(
-            what,
+            "--plot: there are no pairs to draw",
             "samples taken one after the other have none; compare the commands themselves",
         ));
-    };
-    let title = if found.comparisons.len() == 1 {
-        found.sentence().replace('`', "'")
-    } else {
-        format!("{} against {}: {}", comparison.arm, comparison.against, comparison.verdict.name())
-    };
-    let pairs: Vec<(f64, f64)> = comparison.units.iter().map(|unit| (unit.at, unit.ln.exp_m1())).collect();
-    let end = |end: Option<f64>, unbounded: f64| end.unwrap_or(unbounded);
-    let running: Vec<[f64; 4]> = found
-        .running(RUNNING_POINTS)
-        .iter()
-        .map(|point| {
-            let [low, high] = point.interval;
-            [point.units as f64, point.effect, end(low, f64::NEG_INFINITY), end(high, f64::INFINITY)]
-        })
-        .collect();
+    }
+    let panels: Vec<Panel> = drawn.iter().map(|comparison| panel(found, comparison, drawn.len())).collect();
     let margin = ((-found.margin).exp_m1(), found.margin.exp_m1());
-    write(path, &report::compare_plot(&title, &pairs, &running, margin))
+    write(path, &report::compare_plot(&found.sentence().replace('`', "'"), &panels, margin))
+}
+
+fn panel(found: &Found, comparison: &Comparison, of: usize) -> Panel {
+    let end = |end: Option<f64>, unbounded: f64| end.unwrap_or(unbounded);
+    let running = found.running(comparison, RUNNING_POINTS);
+    let point = |point: &::compare::RunningPoint| {
+        let [low, high] = point.interval;
+        [point.units as f64, point.effect, end(low, f64::NEG_INFINITY), end(high, f64::INFINITY)]
+    };
+    let control = if comparison.is_control { ", a control" } else { "" };
+    let effect = comparison.effect.map_or(String::new(), |effect| format!(" ({})", signed(effect)));
+    let told = format!("{}{effect}", comparison.verdict.name());
+    Panel {
+        // One panel has its title already.
+        head: if of == 1 {
+            String::new()
+        } else {
+            format!("{} against {}{control}: {told}", comparison.arm, comparison.against)
+        },
+        pairs: comparison.units.iter().map(|unit| (unit.at, unit.ln.exp_m1())).collect(),
+        running: running.iter().map(point).collect(),
+    }
 }
 
 /// Draws a history.
@@ -76,8 +88,4 @@ pub fn table(found: &History) -> String {
         parts.push(format!("from {} to {} over the series", Seconds(first.seconds), Seconds(last.seconds)));
     }
     parts.join("\n") + "\n"
-}
-
-fn signed(effect: f64) -> String {
-    format!("{}{}", if effect < 0.0 { "" } else { "+" }, percent(effect))
 }

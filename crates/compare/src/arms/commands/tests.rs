@@ -94,6 +94,8 @@ fn cleanup_runs_after_an_error_too() {
 fn a_limit_ends_it_and_many_arms_work() {
     let slow = CommandsPlan { limit: 0.2, ..two("true", "sleep 100") };
     assert!(compare(slow).unwrap_err().to_string().contains("was killed; raise --limit"));
+    let longer_than_the_budget = compare(two("true", "sleep 100")).unwrap_err().to_string();
+    assert!(longer_than_the_budget.contains("still running after 5 s"), "{longer_than_the_budget}");
     let arms = CommandArm::new("sleep 0.00{n}").expand("n", &["1".into(), "2".into(), "3".into()]);
     let outcome = compare(CommandsPlan::new(arms)).unwrap();
     assert_eq!((outcome.comparisons.len(), outcome.rule.as_str()), (2, "e-bh"));
@@ -106,13 +108,70 @@ fn one_command_is_not_a_comparison() {
     assert_eq!(failure.error.exit_code(), 2);
 }
 
+#[test]
+fn a_command_without_measurable_time_is_named() {
+    let settings = Settings { metric: crate::Metric::User, ..settings(5.0) };
+    // `sleep` uses no processor time that a clock of 1 us could see, or next to none: whichever it is, no verdict.
+    let plan = Plan { target: Target::Commands(two("sleep 0.001", "sleep 0.001")), settings };
+    match crate::run(&plan, &mut |_| ()) {
+        Err(failure) => assert!(failure.to_string().contains("took no measurable time"), "{failure}"),
+        Ok(outcome) => assert!(outcome.warnings.iter().any(|warning| warning.what.contains("start of a process"))),
+    }
+}
+
+#[test]
+fn much_is_printed_into_nothing_or_compared() {
+    let loud = || two("head -c 30000000 /dev/zero", "sh -c 'head -c 30000000 /dev/zero; echo x'");
+    assert!(compare(loud()).is_ok());
+    let failure = compare(CommandsPlan { outputs: Outputs::MustAgree, ..loud() }).unwrap_err().to_string();
+    assert!(failure.contains("30000000 and 30000002 bytes"), "{failure}");
+}
+
+#[test]
+fn a_failure_in_the_middle_keeps_what_was_measured_and_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    // Fails from the 60th run on; every run leaves a child that has left its group.
+    let script = "echo x >> runs; setsid sleep 98765 & test $(wc -l < runs) -lt 60";
+    let arm = || CommandArm { cwd: Some(folder.path().to_owned()), ..CommandArm::new(format!("sh -c '{script}'")) };
+    let settings = Settings { budget: 60.0, pairs: Pairs::Anytime { max: 1000 }, ..Settings::default() };
+    let plan = Plan { target: Target::Commands(CommandsPlan::new(vec![arm(), arm()])), settings };
+    let failure = crate::run(&plan, &mut |_| ()).unwrap_err();
+    let kept = failure.kept.as_ref().unwrap();
+    assert!(failure.to_string().contains("exited with 1") && kept.aborted.is_some(), "{failure}");
+    assert!(!kept.arms[0].samples.is_empty() && kept.environment.is_some());
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let mut left = Vec::new();
+    for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        left.extend(line.windows(5).any(|five| five == b"98765").then(|| process.path()));
+    }
+    assert_eq!(left, Vec::<PathBuf>::new());
+}
+
+#[test]
+fn files_that_leave_the_page_cache_are_told() {
+    let disk = |readings: &[u64]| {
+        let mut disk = FromDisk::default();
+        for bytes in readings {
+            disk.count(*bytes);
+        }
+        disk.warning("cat x").map(|warning| warning.what)
+    };
+    // The first run fills the cache.
+    assert_eq!(disk(&[9 << 20, 0, 0, 0]), None);
+    assert_eq!(disk(&[0, 4096, 4096, 0]), None);
+    let told = disk(&[0, 3 << 20, 0, 3 << 20, 0]);
+    assert_eq!(told.unwrap(), "`cat x` read 6 MB from disk in 2 of 4 runs: the page cache does not hold its files");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn pinning_is_inherited_and_undone() {
-    let before = Snapshot::take().cores;
+    let cores = || crate::environment::Snapshot::take().cores;
+    let before = cores();
     let plan = CommandsPlan { pin: Some(0), ..two("sh -c 'test $(nproc) = 1'", "true") };
     compare(plan).unwrap();
-    assert_eq!(Snapshot::take().cores, before);
+    assert_eq!(cores(), before);
     let plan = CommandsPlan { pin: Some(100_000), ..two("true", "true") };
     assert!(compare(plan).unwrap_err().to_string().contains("--pin"));
 }

@@ -1,15 +1,19 @@
 //! One `psql` child that lives as long as a session: statements in, times and texts out.
 
-use crate::CompareError;
+use crate::{CompareError, interrupt};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Ends every answer. psql itself prints nothing like it.
 const END: &str = "rooflab-end-of-answer";
+/// How often a wait looks up whether it should go on. psql keeps the time, so this costs the measurement nothing.
+const LOOK_UP: Duration = Duration::from_millis(50);
+/// What a psql without a running statement needs to leave.
+const GRACE: Duration = Duration::from_millis(200);
 
 pub(super) struct Session {
     child: Child,
@@ -71,50 +75,90 @@ impl Session {
     }
 
     fn answer(&mut self, script: &str, sql: &str) -> Result<Vec<String>, CompareError> {
-        let gone = |lines: &[String]| {
-            let said = lines.iter().rev().find(|line| !line.is_empty()).map_or("psql ended", String::as_str);
-            CompareError::Sql(said.to_owned())
-        };
         if self.input.write_all(script.as_bytes()).and_then(|()| self.input.flush()).is_err() {
             // It has gone: its last words are still in the pipe.
             let last: Vec<String> = self.lines.iter().collect();
             return Err(gone(&last));
         }
-        let limit = Duration::try_from_secs_f64(self.limit).unwrap_or(Duration::MAX);
+        let end = Duration::try_from_secs_f64(self.limit).ok().and_then(|limit| Instant::now().checked_add(limit));
         let mut lines = Vec::new();
         loop {
-            match self.lines.recv_timeout(limit) {
+            match self.lines.recv_timeout(LOOK_UP) {
                 Ok(line) => match line.strip_prefix(END) {
                     None => lines.push(line),
                     Some(status) if status.trim_start().starts_with("true") => {
                         let message = status.trim_start().trim_start_matches("true").trim();
-                        return Err(CompareError::Sql(format!("{message}, in `{}`", short(sql))));
+                        return Err(self.refused(message, lines, sql));
                     }
                     Some(_) => return Ok(lines),
                 },
-                Err(RecvTimeoutError::Timeout) => {
+                Err(RecvTimeoutError::Timeout) if interrupt::asked() => return Err(CompareError::Interrupted),
+                Err(RecvTimeoutError::Timeout) if end.is_some_and(|end| Instant::now() >= end) => {
                     return Err(CompareError::TimedOut { command: short(sql), limit: self.limit });
                 }
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(gone(&lines)),
             }
         }
     }
+
+    /// The server's first complaint: those that follow only say that the transaction is over.
+    fn refused(&self, last: &str, mut lines: Vec<String>, sql: &str) -> CompareError {
+        let mut first = None;
+        if last.contains("current transaction is aborted") {
+            // Complaints come through another pipe, which may be read later.
+            lines.extend(std::iter::from_fn(|| self.lines.recv_timeout(LOOK_UP).ok()));
+            first = lines.iter().find_map(|line| Some(line.split_once("ERROR:")?.1.trim().to_owned()));
+        }
+        let message = first.unwrap_or_else(|| last.to_owned());
+        let fix = if message.contains("lock timeout") {
+            "; the arms' transactions lock each other out: let each arm have a database of its own"
+        } else {
+            ""
+        };
+        CompareError::Sql(format!("{message}, in `{}`{fix}", short(sql)))
+    }
+}
+
+/// psql has ended. What it said from its first complaint on, in one line.
+fn gone(lines: &[String]) -> CompareError {
+    let complains = |line: &&String| ["error:", "ERROR:", "FATAL:", "server closed"].iter().any(|w| line.contains(w));
+    let spoken: Vec<&str> = lines.iter().skip_while(|line| !complains(line)).map(|line| line.trim()).collect();
+    let said = if spoken.is_empty() { "psql ended without a word".to_owned() } else { spoken.join(" ") };
+    let fix = "see that `psql CONNECTION` works, with a password in PGPASSFILE";
+    CompareError::Sql(format!("{}; {fix}", said.trim_start_matches("psql: error: ")))
 }
 
 impl Drop for Session {
+    /// Ends the transaction, and the statement that may still run: a server goes on with one whose client was killed.
     fn drop(&mut self) {
-        // The server rolls the transaction back when the client is gone. Asking first ends it at once.
+        // psql asks the server to cancel what runs when it is interrupted; when nothing runs it is told to leave.
         let _ = self.input.write_all(b"ROLLBACK;\n\\q\n");
         let _ = self.input.flush();
-        for _ in 0..100 {
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
-                return;
+        if self.ends_within(GRACE) {
+            return;
+        }
+        // SAFETY: kill has no memory effects; the process is our child and has not been reaped.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        if self.ends_within(10 * GRACE) {
+            return;
+        }
+        // SAFETY: as above; the group is the child's own.
+        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
+        let _ = self.child.wait();
+    }
+}
+
+impl Session {
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return true;
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        // SAFETY: kill has no memory effects; the group is the child's own and it has not been reaped.
-        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
-        let _ = self.child.wait();
+        false
     }
 }
 
