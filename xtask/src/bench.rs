@@ -27,8 +27,7 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] =
-    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY];
+const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY];
 
 /// What a bench found.
 pub struct Finding {

@@ -220,7 +220,8 @@ impl JudgeProcess {
         if line.is_empty() {
             return Err(JudgeError::Gone);
         }
-        String::from_utf8(line).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8").into())
+        String::from_utf8(line)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8").into())
     }
 
     /// Waits for something to read, or the end of the pipe. An error without words is that nothing came in time.

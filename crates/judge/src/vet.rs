@@ -157,7 +157,9 @@ fn vet_places(
     let entries = || dynamic.iter().map(|entry| (entry.d_tag(endian), entry.d_val(endian)));
     let entries = || entries().take_while(|(tag, _)| *tag != elf::DT_NULL);
     let value = |wanted| entries().find(|(tag, _)| *tag == wanted).map(|(_, value)| value);
-    let other = |what: &str| Err(refused(Rule::CodeAtLoad, format!("the loader would go by another table than the judge: {what}")));
+    let other = |what: &str| {
+        Err(refused(Rule::CodeAtLoad, format!("the loader would go by another table than the judge: {what}")))
+    };
     let mut seen = BTreeSet::new();
     if let Some((tag, _)) = entries().find(|(tag, _)| *tag != elf::DT_NEEDED && !seen.insert(tag.0)) {
         return other(&format!("dynamic tag {:#x} twice", tag.0));

@@ -65,7 +65,8 @@ fn every_end_of_a_judge() {
     let mut wrong = String::new();
     let before = held();
     for (name, expected) in ROWS {
-        let opening = Opening { problem: Path::new(name), unconfined: false, seed: None, map: None, ready: Ready::default() };
+        let opening =
+            Opening { problem: Path::new(name), unconfined: false, seed: None, map: None, ready: Ready::default() };
         let begun = Instant::now();
         let said = match JudgeProcess::open_within(&opening, SILENCE, |_| ()) {
             Ok(_) => "opened".to_owned(),
@@ -84,7 +85,8 @@ fn every_end_of_a_judge() {
         }
     }
     // And one that works, so that the table could not pass by failing at everything.
-    let opening = Opening { problem: Path::new("opens"), unconfined: false, seed: None, map: None, ready: Ready::default() };
+    let opening =
+        Opening { problem: Path::new("opens"), unconfined: false, seed: None, map: None, ready: Ready::default() };
     let opened = JudgeProcess::open_within(&opening, SILENCE, |_| ()).map(|(_, opened)| opened.problem);
     assert_eq!(opened.map_err(|error: JudgeError| error.to_string()).as_deref(), Ok("opens"));
     assert_eq!(held(), before);

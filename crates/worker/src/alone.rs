@@ -6,7 +6,9 @@
 
 #![expect(clippy::inline_always, reason = "what is not inlined lies in the part that is gone")]
 
-use protocol::{Control, MAX_ARGUMENTS, MAX_CALLS, OP_CALL, OP_PREPARE, STATE_FAULT, STATE_READY, STATE_SANDBOX_FAILED};
+use protocol::{
+    Control, MAX_ARGUMENTS, MAX_CALLS, OP_CALL, OP_PREPARE, STATE_FAULT, STATE_READY, STATE_SANDBOX_FAILED,
+};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -96,7 +98,8 @@ pub unsafe fn serve(plan: &Plan) -> ! {
             part = part.add(1);
         }
         let program = libc::sock_fprog { len: plan.seal.len() as u16, filter: plan.seal.as_ptr().cast_mut().cast() };
-        let (set, all) = (libc::SECCOMP_SET_MODE_FILTER as libc::c_long, libc::SECCOMP_FILTER_FLAG_TSYNC as libc::c_long);
+        let (set, all) =
+            (libc::SECCOMP_SET_MODE_FILTER as libc::c_long, libc::SECCOMP_FILTER_FLAG_TSYNC as libc::c_long);
         if libc::syscall(libc::SYS_seccomp, set, all, &raw const program) != 0 {
             give_up(control);
         }
@@ -137,9 +140,9 @@ unsafe fn obey(plan: &Plan) {
         let sizes = (&raw const (*order).sizes).read_volatile();
         for call in 0..calls {
             let mut buffers = [null_mut::<u8>(); MAX_ARGUMENTS];
-            for i in 0..MAX_ARGUMENTS {
+            for (i, buffer) in buffers.iter_mut().enumerate() {
                 let offset = (&raw const (*order).offsets[call][i]).read_volatile() as usize;
-                buffers[i] = plan.bases[i].wrapping_add(offset);
+                *buffer = plan.bases[i].wrapping_add(offset);
             }
             function(buffers.as_ptr(), sizes.as_ptr());
         }

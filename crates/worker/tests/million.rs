@@ -124,9 +124,7 @@ impl Shared {
         let file = memory(&vec![0; bytes]);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping of a file that is that long; never unmapped.
-        let at = unsafe {
-            libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
-        };
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         assert_ne!(at, libc::MAP_FAILED);
         Self { file, at: at.cast() }
     }

@@ -209,12 +209,20 @@ pub const ROWS: &[Row] = &[
         &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)],
     ),
     short("dice", "wrong by luck", &[Failed(Stage::Invalid), Refused(Rule::Inconsistent)]),
-    short("page-alignment", "takes an accident of the memory for a promise", &[Failed(Stage::Invalid), Refused(Rule::OutOfBounds)]),
+    short(
+        "page-alignment",
+        "takes an accident of the memory for a promise",
+        &[Failed(Stage::Invalid), Refused(Rule::OutOfBounds)],
+    ),
     short("seed-replay", "hopes for the same inputs in every process", &[Gainless]),
     short("tolerance-edge", "off by one element's tolerance in every element", &[Failed(Stage::Invalid)]),
     short("narrow-exp", "wrong where its inputs never were", &[Failed(Stage::Invalid)]),
     attention("no-maximum", "overflows where its inputs never were", &[Failed(Stage::Invalid), Gainless]),
-    attention("zero-scratch", "takes fresh memory to be zero", &[Failed(Stage::Invalid), Refused(Rule::UnwrittenOutput)]),
+    attention(
+        "zero-scratch",
+        "takes fresh memory to be zero",
+        &[Failed(Stage::Invalid), Refused(Rule::UnwrittenOutput)],
+    ),
     attention("left-over", "finds what an earlier process left", &[Gainless]),
     // the clock
     short("slow-start", "slow while the judge sizes its batches", &[Gainless]),
@@ -224,7 +232,11 @@ pub const ROWS: &[Row] = &[
         "reports the next batch done before it is asked for",
         &[Refused(Rule::UnwrittenOutput), Failed(Stage::TimedOut)],
     ),
-    short("early-tail", "reports a batch done a few microseconds early", &[Refused(Rule::UnwrittenOutput)]),
+    short(
+        "early-tail",
+        "reports a batch done a few microseconds early",
+        &[Refused(Rule::UnwrittenOutput), Refused(Rule::Inconsistent)],
+    ),
     short("user-wait", "hangs without using the processor", &[Failed(Stage::TimedOut), Failed(Stage::Crashed)]),
     short(
         "vdso",
@@ -266,7 +278,11 @@ pub const ROWS: &[Row] = &[
     short("memory-hog", "takes all memory", &[Failed(Stage::Load), Failed(Stage::Build), Failed(Stage::Crashed)]),
     // the builder, once more
     short("assembler-bomb", "takes the assembler's memory", &[Failed(Stage::Build)]),
-    short("assembler-include", "reads a file by the assembler's directive", &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)]),
+    short(
+        "assembler-include",
+        "reads a file by the assembler's directive",
+        &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)],
+    ),
     short("include-itself", "includes itself", &[Failed(Stage::Build), Refused(Rule::ForbiddenBuild)]),
     short(
         "own-dynamic",

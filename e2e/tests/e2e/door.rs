@@ -143,7 +143,8 @@ fn files(folder: &Path) -> BTreeSet<String> {
 /// Every process below one, zombies too.
 pub fn descendants(pid: u32) -> Vec<u32> {
     let mut below = Vec::new();
-    let processes: Vec<(u32, u32)> = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(parent).collect();
+    let processes: Vec<(u32, u32)> =
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| parent(&entry)).collect();
     let mut parents = vec![pid];
     while let Some(parent) = parents.pop() {
         let children = processes.iter().filter(|(_, of)| *of == parent).map(|(child, _)| *child);
@@ -154,7 +155,7 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     below
 }
 
-fn parent(entry: fs::DirEntry) -> Option<(u32, u32)> {
+fn parent(entry: &fs::DirEntry) -> Option<(u32, u32)> {
     let pid = entry.file_name().to_str()?.parse().ok()?;
     let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
     // The name may hold spaces and brackets; state and parent follow the last of them.

@@ -4,6 +4,7 @@
 
 use crate::door::{Door, descendants};
 use crate::rig::{self, problem};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -56,7 +57,11 @@ const RUNNER: &[Row] = &[
          *(volatile int *)((char *)out + 1) = 1;",
         (CRASHED, "SIGBUS"),
     ),
-    row("stack overflow", "volatile char field[1 << 16]; field[0] = 1; again(x, gate, weight, out, rows, field);", (CRASHED, "SIGSEGV")),
+    row(
+        "stack overflow",
+        "volatile char field[1 << 16]; field[0] = 1; again(x, gate, weight, out, rows, field);",
+        (CRASHED, "SIGSEGV"),
+    ),
     row("a jump to nowhere", "((void (*volatile)(void))8)();", (CRASHED, "SIGSEGV at address 0x8")),
     row("a jump into its data", "((void (*)(void))(uintptr_t)line)();", (CRASHED, "SIGSEGV")),
     row("abort", "raw(KILL, raw(GETPID, 0, 0, 0), 6, 0);", (CALL, "")),
@@ -82,7 +87,11 @@ const BUILDER: &[Row] = &[
     text("dies of its own error", "int f(void) { return undeclared; }", (BUILD, "undeclared")),
     text("prints megabytes", FLOOD, (BUILD, "flood")),
     text("prints what is no text", "_Static_assert(0, \"\\xff\\xfe\\x80\");", (BUILD, "static assertion failed")),
-    text("prints as if it were the sandbox", "#pragma GCC error \"rooflab: sandbox: landlock: gone\"", (BUILD, "landlock: gone")),
+    text(
+        "prints as if it were the sandbox",
+        "#pragma GCC error \"rooflab: sandbox: landlock: gone\"",
+        (BUILD, "landlock: gone"),
+    ),
     text("takes all memory", "char field[(size_t)1 << 62];", (BUILD, "")),
     text("nests without end", NESTED, (BUILD, "")),
     text("the linker fails", "extern int nowhere(void); int g(void) { return nowhere(); }", (BUILD, "nowhere")),
@@ -90,7 +99,13 @@ const BUILDER: &[Row] = &[
     Row { name: "KILL", before: ENDLESS, body: "", signal: Some(("KILL", "cc1")), said: (BUILD, "") },
     Row { name: "SEGV", before: ENDLESS, body: "", signal: Some(("SEGV", "cc1")), said: (BUILD, "") },
     Row { name: "TERM", before: ENDLESS, body: "", signal: Some(("TERM", "cc1")), said: (BUILD, "") },
-    Row { name: "KILL to the driver", before: ENDLESS, body: "", signal: Some(("KILL", "cc")), said: (BUILD, "ended by a limit") },
+    Row {
+        name: "KILL to the driver",
+        before: ENDLESS,
+        body: "",
+        signal: Some(("KILL", "cc")),
+        said: (BUILD, "ended by a limit"),
+    },
     // Nobody else ends it: the judge's own limit of 30 s does.
     Row { name: "STOP", before: ENDLESS, body: "", signal: Some(("STOP", "cc1")), said: (BUILD, "ended by a limit") },
 ];
@@ -156,7 +171,8 @@ fn strike(judge: u32, signal: &'static str, whom: &'static str) {
             for pid in descendants(judge) {
                 let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
                 let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-                let is_it = words.iter().take(2).any(|word| word.rsplit(|byte| *byte == b'/').next() == Some(whom.as_bytes()));
+                let is_it =
+                    words.iter().take(2).any(|word| word.rsplit(|byte| *byte == b'/').next() == Some(whom.as_bytes()));
                 if is_it {
                     // A moment, so that it is at its work and not at its own start.
                     std::thread::sleep(Duration::from_millis(200));
@@ -174,7 +190,10 @@ fn walk(rows: &[Row]) {
     let (_folder, problem) = impatient();
     let mut door = Door::open(&problem);
     // The first job leaves what is kept from job to job: memory by workload.
-    door.gate("void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {}", "rows=16");
+    door.gate(
+        "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {}",
+        "rows=16",
+    );
     let before = door.held();
     let mut wrong = String::new();
     for (i, row) in rows.iter().enumerate() {
@@ -190,10 +209,10 @@ fn walk(rows: &[Row]) {
         let short: String = verdict.chars().take(200).collect();
         println!("{name:40} {}", short.lines().next().unwrap_or_default());
         if !verdict.starts_with(said.0) || !verdict.contains(said.1) {
-            wrong += &format!("{name}: expected {said:?}, got {short}\n");
+            let _ = writeln!(wrong, "{name}: expected {said:?}, got {short}");
         }
         if verdict.len() > 20 << 10 {
-            wrong += &format!("{name}: {} bytes of evidence\n", verdict.len());
+            let _ = writeln!(wrong, "{name}: {} bytes of evidence", verdict.len());
         }
         let after = door.held();
         // What has been built is kept, each in a file without a name.
@@ -201,7 +220,7 @@ fn walk(rows: &[Row]) {
             && after.descriptors <= before.descriptors + i + 1
             && after.mappings <= before.mappings + 4;
         if !is_same {
-            wrong += &format!("{name}: left something: {before:?} before, {after:?} after\n");
+            let _ = writeln!(wrong, "{name}: left something: {before:?} before, {after:?} after");
         }
     }
     let left = door.close();

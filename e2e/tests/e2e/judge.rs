@@ -211,7 +211,8 @@ fn a_write_past_the_candidates_own_array_is_seen_by_the_sanitizers() {
     let mut command = rooflab(["verify".as_ref(), problem("rms-norm-silu").as_os_str(), candidate.as_os_str()]);
     let ended = rig::run(command.arg("--out").arg(folder.path()), seconds(180));
     let rung = ended.expect(0).out.lines().find(|line| line.contains(" 3  correct")).unwrap_or_default().to_owned();
-    let is_seen = rung.starts_with("FAILED") && rung.contains("under the sanitizers") && rung.contains("buffer-overflow");
+    let is_seen =
+        rung.starts_with("FAILED") && rung.contains("under the sanitizers") && rung.contains("buffer-overflow");
     // A compiler without a sanitizer's runtime says so instead.
     assert!(is_seen || rung.contains("sanitizers not run"), "{rung}\n{ended}");
 }

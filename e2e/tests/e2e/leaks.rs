@@ -31,7 +31,10 @@ fn hundreds_of_candidates_leave_nothing() {
     }
     let after = door.held();
     let built = (CANDIDATES - 20) / 10;
-    assert!(after.descriptors <= before.descriptors + built, "descriptors beyond the cached artefacts: {before:?}, {after:?}");
+    assert!(
+        after.descriptors <= before.descriptors + built,
+        "descriptors beyond the cached artefacts: {before:?}, {after:?}"
+    );
     assert_eq!(after.descendants, before.descendants);
     assert_eq!(after.files, before.files);
     assert!(after.mappings <= before.mappings + 4, "mappings: {} before, {} after", before.mappings, after.mappings);

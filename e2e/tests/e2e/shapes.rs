@@ -90,7 +90,9 @@ fn the_list_of_cheats_names_candidates_that_exist() {
     let text = fs::read_to_string(root().join("docs/cheats.md")).expect("docs/cheats.md");
     let folders = ["crates/zoo/candidates", "e2e/candidates"].map(|place| root().join(place));
     let is_candidate = |name: &str| folders.iter().any(|folder| folder.join(format!("{name}.cheat.c")).is_file());
-    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') && word.contains('-');
+    let is_name = |word: &str| {
+        word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') && word.contains('-')
+    };
     let named = text.split('`').skip(1).step_by(2).filter(|word| is_name(word));
     let missing: Vec<&str> = named.filter(|name| !is_candidate(name)).collect();
     assert!(missing.is_empty(), "not in the zoo: {missing:?}");

@@ -59,7 +59,8 @@ fn build() -> Result<PathBuf> {
     let place = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from).join("fuzz");
     let manifest = root().join("fuzz/Cargo.toml");
     let manifest = manifest.to_str().context("a path in UTF-8")?;
-    let mut cargo = crate::workspace::cargo(&["build", "--release", "--bins", "--target", host, "--manifest-path", manifest]);
+    let mut cargo =
+        crate::workspace::cargo(&["build", "--release", "--bins", "--target", host, "--manifest-path", manifest]);
     finish(cargo.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &place))?;
     Ok(place.join(host).join("release"))
 }

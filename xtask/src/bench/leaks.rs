@@ -56,7 +56,10 @@ fn measure(rig: &Rig, record: &mut Record) -> Result<Finding> {
         ("candidates".into(), rig.runs().to_string()),
         ("not refused".into(), passed.to_string()),
         ("candidates a second".into(), format!("{:.0}", rig.runs() as f64 / seconds)),
-        ("descriptors, after the warm-up and at the end".into(), format!("{}, {}", early.descriptors, late.descriptors)),
+        (
+            "descriptors, after the warm-up and at the end".into(),
+            format!("{}, {}", early.descriptors, late.descriptors),
+        ),
         ("mappings".into(), format!("{}, {}", early.mappings, late.mappings)),
         ("processes below the judge".into(), format!("{}, {}", early.children, late.children)),
         ("resident memory".into(), format!("{:.1} MiB, {:.1} MiB", early.resident_mib, late.resident_mib)),

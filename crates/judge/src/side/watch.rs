@@ -23,7 +23,8 @@ pub struct Watch {
 impl Watch {
     /// Places in the outputs of `batch`.
     pub fn new(side: &Side, batch: &Batch, coins: &mut impl Rng) -> Self {
-        let outputs: Vec<&Slot> = side.slots.iter().filter(|slot| slot.role == Role::Output && slot.bytes >= 4).collect();
+        let outputs: Vec<&Slot> =
+            side.slots.iter().filter(|slot| slot.role == Role::Output && slot.bytes >= 4).collect();
         let place = |_| {
             let slot = outputs[coins.random_range(0..outputs.len())];
             let call = coins.random_range(0..batch.calls);
