@@ -33,7 +33,8 @@ pub struct JudgeArgs {
     /// builtin:NAME+2% is that baseline made 2 % slower: the judge's own test candidate.
     #[arg(value_name = "FILE", required_unless_present = "batch", conflicts_with = "batch")]
     pub candidate: Option<String>,
-    /// Judge every candidate in this folder (*.c, and *.json as campaigns keep their winner), in the order of their names.
+    /// Judge every candidate in this folder (*.c, *.cpp, *.rs, *.py, and *.json as campaigns keep
+    /// their winner), in the order of their names.
     ///
     /// Needs no ledger and no network: the judgements, with their samples, go to --out, a file that `rooflab ledger
     /// import` takes in on another machine. A batch that was interrupted goes on where it stopped when it is started
