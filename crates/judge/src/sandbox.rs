@@ -6,9 +6,10 @@
 use crate::cgroup::{self, Member};
 use crate::root::Root;
 use std::ffi::{CStr, CString};
-use std::io;
-use std::os::fd::RawFd;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Descriptors move out of the way before they are put in place.
@@ -97,21 +98,30 @@ struct Layout {
     identity: Identity,
     root: Option<Root>,
     doors: Vec<RawFd>,
+    /// Becomes the role's standard input.
+    life: RawFd,
+}
+
+/// A pipe whose writing end this process alone holds: a role sees at the other that its judge is dead.
+static LIFE: OnceLock<(PipeReader, PipeWriter)> = OnceLock::new();
+
+fn life() -> io::Result<RawFd> {
+    if LIFE.get().is_none() {
+        let _ = LIFE.set(io::pipe()?);
+    }
+    Ok(LIFE.get().expect("set above").0.as_raw_fd())
 }
 
 impl Layout {
     fn of(start: &Start<'_>) -> io::Result<Self> {
-        let identity = Identity::of_this_process();
+        let (identity, life) = (Identity::of_this_process(), life()?);
         Ok(match start.confinement {
             Confinement::Confined => {
                 cgroup::set_up();
-                Self {
-                    identity,
-                    root: Some(Root::plan(start.writable, start.sees)?),
-                    doors: cgroup::doors(start.member),
-                }
+                let root = Some(Root::plan(start.writable, start.sees)?);
+                Self { identity, root, doors: cgroup::doors(start.member), life }
             }
-            Confinement::Unconfined => Self { identity, root: None, doors: Vec::new() },
+            Confinement::Unconfined => Self { identity, root: None, doors: Vec::new(), life },
         })
     }
 }
@@ -270,6 +280,7 @@ unsafe fn become_role(start: &Start<'_>, layout: &Layout, argv: &[*const libc::c
         for standard in 0..3 {
             libc::dup2(null, standard);
         }
+        libc::dup2(layout.life, 0);
         let mut last = 2;
         for (i, (from, _)) in start.descriptors.iter().enumerate() {
             libc::dup2(*from, PARKING + i as i32);

@@ -7,6 +7,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     Scope, path_beneath_rules,
 };
+use protocol::EXIT_USAGE;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,8 +110,19 @@ pub fn drop_privileges() -> Result<(), Missing> {
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) != 0 {
             return Err(last("parent-death signal"));
         }
+        if parent_is_gone() {
+            libc::_exit(EXIT_USAGE);
+        }
     }
     Ok(())
+}
+
+/// Whether the judge died before the parent-death signal was asked for: from inside a PID namespace its absence can't be
+/// seen, so it holds the other end of the standard input for as long as it lives.
+fn parent_is_gone() -> bool {
+    let mut input = libc::pollfd { fd: 0, events: 0, revents: 0 };
+    // SAFETY: a plain system call on a local struct.
+    unsafe { libc::poll(&raw mut input, 1, 0) == 1 && input.revents & libc::POLLHUP != 0 }
 }
 
 /// Closes every descriptor from `first` on.

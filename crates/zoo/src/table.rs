@@ -212,7 +212,7 @@ pub const ROWS: &[Row] = &[
     short(
         "page-alignment",
         "takes an accident of the memory for a promise",
-        &[Failed(Stage::Invalid), Refused(Rule::OutOfBounds)],
+        &[Failed(Stage::Invalid), Refused(Rule::OutOfBounds), Gainless],
     ),
     short("seed-replay", "hopes for the same inputs in every process", &[Gainless]),
     short("tolerance-edge", "off by one element's tolerance in every element", &[Failed(Stage::Invalid)]),
@@ -226,7 +226,11 @@ pub const ROWS: &[Row] = &[
     attention("left-over", "finds what an earlier process left", &[Gainless]),
     // the clock
     short("slow-start", "slow while the judge sizes its batches", &[Gainless]),
-    short("cache-channel", "times the cache to tell whether anyone will check", &[Gainless]),
+    short(
+        "cache-channel",
+        "times the cache to tell whether anyone will check",
+        &[Gainless, Refused(Rule::Inconsistent), Failed(Stage::Invalid)],
+    ),
     short(
         "predicted-done",
         "reports the next batch done before it is asked for",
@@ -253,7 +257,7 @@ pub const ROWS: &[Row] = &[
     // what lies in the process
     short("harness-kernel", "calls the baseline that lies in the harness", &[Failed(Stage::Crashed)]),
     short("libc-by-pointer", "finds the C library's functions without an import", &[Refused(Rule::SystemCall)]),
-    short("stack-scan", "looks for the reference's answers on the stack", &[Gainless]),
+    short("stack-scan", "looks for the reference's answers on the stack", &[Gainless, Failed(Stage::Crashed)]),
     short("self-modifying", "writes over its own code", &[Failed(Stage::Crashed)]),
     short("data-as-code", "calls an array", &[Failed(Stage::Crashed)]),
     short("forged-fault", "blames the sandbox, so that the campaign stops", &[Failed(Stage::Crashed)]),

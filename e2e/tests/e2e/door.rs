@@ -62,10 +62,15 @@ impl Door {
         self.temporary.path()
     }
 
-    /// One question, one answer.
-    pub fn ask(&mut self, request: &Value) -> Value {
+    /// A question whose answer is not waited for.
+    pub fn tell(&mut self, request: &Value) {
         let requests = self.requests.as_mut().expect("open until it is closed");
         writeln!(requests, "{request}").and_then(|()| requests.flush()).expect("the judge reads");
+    }
+
+    /// One question, one answer.
+    pub fn ask(&mut self, request: &Value) -> Value {
+        self.tell(request);
         loop {
             let mut line = String::new();
             let read = self.answers.read_line(&mut line).expect("the judge's answer");
@@ -79,15 +84,7 @@ impl Door {
 
     /// Whether a candidate is right, on one workload.
     pub fn gate(&mut self, text: &str, workload: &str) -> Judgement {
-        let job = Job {
-            candidate: Arm::Source(Source::c(text)),
-            against: Arm::Baseline("two-pass".to_owned()),
-            slice: Slice::Named(vec![workload.to_owned()]),
-            fidelity: Fidelity::Gate,
-            margin: 0.005,
-            cap: Seconds(60.0),
-        };
-        let mut answer = self.ask(&json!({"request": "judge", "job": job}));
+        let mut answer = self.ask(&gate(text, workload));
         assert_eq!(answer["response"], "judged", "{answer}");
         serde_json::from_value(answer["judgement"].take()).expect("a judgement")
     }
@@ -129,6 +126,19 @@ impl Drop for Door {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The question whether a candidate is right, on one workload.
+pub fn gate(text: &str, workload: &str) -> Value {
+    let job = Job {
+        candidate: Arm::Source(Source::c(text)),
+        against: Arm::Baseline("two-pass".to_owned()),
+        slice: Slice::Named(vec![workload.to_owned()]),
+        fidelity: Fidelity::Gate,
+        margin: 0.005,
+        cap: Seconds(60.0),
+    };
+    json!({"request": "judge", "job": job})
 }
 
 fn files(folder: &Path) -> BTreeSet<String> {

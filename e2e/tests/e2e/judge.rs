@@ -202,8 +202,9 @@ fn a_write_past_the_candidates_own_array_is_seen_by_the_sanitizers() {
     let naive = fs::read_to_string(root().join("problems/rms-norm-silu/baselines/naive.c")).unwrap();
     // Right in every output, and no guard page is near: only the compiler knows where the table ends. Volatile, or it would
     // leave the write out.
+    let original = naive.replace("void rms_norm_silu", "static void original");
     let text = format!(
-        "#define rms_norm_silu original\n{naive}\n#undef rms_norm_silu\nstatic volatile float table[4];\nvolatile int at = 5;\n\
+        "{original}\nstatic volatile float table[4];\nvolatile int at = 5;\n\
          void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{\n    \
          original(x, gate, weight, out, rows);\n    table[at] = x[0];\n}}\n"
     );
@@ -211,8 +212,9 @@ fn a_write_past_the_candidates_own_array_is_seen_by_the_sanitizers() {
     let mut command = rooflab(["verify".as_ref(), problem("rms-norm-silu").as_os_str(), candidate.as_os_str()]);
     let ended = rig::run(command.arg("--out").arg(folder.path()), seconds(180));
     let rung = ended.expect(0).out.lines().find(|line| line.contains(" 3  correct")).unwrap_or_default().to_owned();
-    let is_seen =
-        rung.starts_with("FAILED") && rung.contains("under the sanitizers") && rung.contains("buffer-overflow");
+    let is_seen = rung.starts_with("FAILED")
+        && rung.contains("under the sanitizers")
+        && ["out of bounds", "buffer-overflow"].iter().any(|found| rung.contains(found));
     // A compiler without a sanitizer's runtime says so instead.
     assert!(is_seen || rung.contains("sanitizers not run"), "{rung}\n{ended}");
 }

@@ -63,7 +63,10 @@ fn questions(args: &JudgeArgs, problem: &Problem, queue: &Path) -> Result<Vec<As
     files.sort();
     if files.is_empty() {
         let what = format!("{} holds no candidate", queue.display());
-        return Err(Failure::usage(what, "a candidate is a .c, .cpp, .rs or .py file, or a .json with language, text and flags"));
+        return Err(Failure::usage(
+            what,
+            "a candidate is a .c, .cpp, .rs or .py file, or a .json with language, text and flags",
+        ));
     }
     let against = super::against(args, problem)?;
     files
