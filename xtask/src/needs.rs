@@ -42,7 +42,15 @@ const NEEDS: &[Need] = &[
         what: "a Python with NumPy",
         why: "Python candidates run in it",
         packages: &["python3", "python3-numpy"],
-        is_there: has_numpy,
+        without: Without::Fail,
+        is_there: || has_python("numpy"),
+    },
+    Need {
+        what: "a Python with PyTorch",
+        why: "KernelBench problems are written with it",
+        packages: &["python3-torch"],
+        without: Without::Skip,
+        is_there: || has_python("torch"),
     },
     Need {
         what: "chromium",
@@ -124,10 +132,10 @@ fn install(packages: &[&str]) -> Result<()> {
 }
 
 /// As the judge looks for it.
-fn has_numpy() -> bool {
+fn has_python(module: &str) -> bool {
     let named = std::env::var("ROOFLAB_PYTHON").ok();
     let programs = named.as_deref().map_or_else(|| vec!["python3", "/usr/bin/python3"], |program| vec![program]);
-    programs.into_iter().any(|program| output(&mut command(&[program, "-I", "-c", "import numpy"])).is_ok())
+    programs.into_iter().any(|program| output(&mut command(&[program, "-I", "-c", &format!("import {module}")])).is_ok())
 }
 
 fn is_root() -> bool {

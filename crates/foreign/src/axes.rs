@@ -123,9 +123,8 @@ fn checked(value: Option<i64>) -> Result<i64, String> {
 
 /// Quotient and remainder as Python has them.
 fn floored(a: i64, b: i64) -> Result<(i64, i64), String> {
-    let (quotient, rest) = match (a.checked_div(b), a.checked_rem(b)) {
-        (Some(quotient), Some(rest)) => (quotient, rest),
-        _ => return Err("a division by zero".to_owned()),
+    let (Some(quotient), Some(rest)) = (a.checked_div(b), a.checked_rem(b)) else {
+        return Err("a division by zero".to_owned());
     };
     Ok(if rest != 0 && (rest < 0) != (b < 0) { (quotient - 1, rest + b) } else { (quotient, rest) })
 }

@@ -34,7 +34,7 @@ pub enum ForeignError {
 }
 
 impl ForeignError {
-    pub(crate) fn schema(path: &Path, why: impl ToString) -> Self {
+    pub(crate) fn schema(path: &Path, why: impl std::fmt::Display) -> Self {
         Self::Schema { path: path.to_owned(), why: why.to_string() }
     }
 

@@ -62,7 +62,7 @@ pub fn task(problem: &Path, candidate: &Path, against: Option<&Path>) -> Result<
     };
     let text = read(problem)?;
     let mut draws = program(stem(problem), ("problem", "Model"), text.clone());
-    draws.files[0].1 = DRAWS.to_owned();
+    DRAWS.clone_into(&mut draws.files[0].1);
     "draw".clone_into(&mut draws.entry);
     Ok(Task {
         name: stem(problem),

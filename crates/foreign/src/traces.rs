@@ -38,19 +38,19 @@ pub fn traces(task: &Task, judgement: &Judgement, errors: &[Errors], setting: &S
     for (i, shape) in judgement.shapes.iter().enumerate() {
         let Some(known) = task.shapes.iter().find(|known| known.name == shape.workload.name) else { continue };
         let errors = errors.get(i).copied().unwrap_or_default();
-        traces.push(trace(task, &known.record, evaluation(shape, errors, setting)));
+        traces.push(trace(task, &known.record, &evaluation(shape, errors, setting)));
     }
     // A candidate that fell before any workload was tried fell on all of them.
     if judgement.shapes.is_empty() {
         for known in &task.shapes {
             let evaluation = failure(&judgement.verdict, setting);
-            traces.push(trace(task, &known.record, evaluation));
+            traces.push(trace(task, &known.record, &evaluation));
         }
     }
     traces
 }
 
-fn trace(task: &Task, workload: &Value, evaluation: Value) -> Value {
+fn trace(task: &Task, workload: &Value, evaluation: &Value) -> Value {
     json!({
         "definition": task.name,
         "workload": workload,

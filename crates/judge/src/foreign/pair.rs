@@ -4,7 +4,7 @@
 //! stopped. Must not decide anything: `stats` does.
 
 use super::check::{Found, Poison};
-use super::stage::Stage;
+use super::stage::{self, Stage};
 use super::{of_a_side, of_the_problem};
 use crate::judge::{EnvError, LIMIT};
 use crate::message::Question;
@@ -251,7 +251,7 @@ impl<'a> Pairs<'a> {
         let side = &self.stage.sides[of as usize];
         let begin = Instant::now();
         self.draw(calls, placement)?;
-        let poison = self.stage.poison(side, calls, placement, self.coins);
+        let poison = stage::poison(side, calls, placement, self.coins);
         spent.draw += begin.elapsed();
         let order = side.order(OP_CALL, calls, placement);
         let time = runner.batch(&order, self.limit).map_err(|ending| Broken::Side(of, ending.verdict()))?;

@@ -111,18 +111,6 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Poisons a side's outputs, and what lies after them.
-    pub fn poison(&self, side: &Side, calls: usize, placement: Placement, coins: &mut impl Rng) -> Poison {
-        let poison = Poison::new(coins.random());
-        for slot in side.slots.iter().filter(|slot| slot.role == Role::Output) {
-            for call in 0..calls {
-                poison.fill(slot.memory.part(slot.offset(call, placement), slot.bytes));
-                poison.fill(slot.canary(call, placement));
-            }
-        }
-        poison
-    }
-
     /// Holds every call's outputs of `side` against the oracle's.
     pub fn check(
         &self,
@@ -173,6 +161,18 @@ impl<'a> Stage<'a> {
             passes(&copy).then(|| format!("a copy of `{}`", input.name))
         })
     }
+}
+
+/// Poisons a side's outputs, and what lies after them.
+pub fn poison(side: &Side, calls: usize, placement: Placement, coins: &mut impl Rng) -> Poison {
+    let poison = Poison::new(coins.random());
+    for slot in side.slots.iter().filter(|slot| slot.role == Role::Output) {
+        for call in 0..calls {
+            poison.fill(slot.memory.part(slot.offset(call, placement), slot.bytes));
+            poison.fill(slot.canary(call, placement));
+        }
+    }
+    poison
 }
 
 /// The drawing function's side: it writes what the others read.

@@ -78,7 +78,7 @@ void softmax(const float *x, const float *bias, double scale, float *y, int64_t 
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new(bound: Value) -> Self {
+    fn new(bound: &Value) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let definition = json!({
             "name": "biased_softmax_c256",
@@ -151,7 +151,7 @@ fn judgement(ended: &Ended) -> Judgement {
 fn honest_solutions_pass_and_leave_traces() {
     let _alone = rig::alone();
     let check = |language: &str, entry: &str, text: &str, writes: bool| {
-        let folder = Folder::new(tight());
+        let folder = Folder::new(&tight());
         let ended = folder.judge(&folder.solution(language, entry, text, writes));
         let judgement = judgement(&ended);
         assert!(judgement.verdict.is_measured(), "{language} {entry}: {}", judgement.verdict);
@@ -177,7 +177,7 @@ fn honest_solutions_pass_and_leave_traces() {
 #[test]
 fn a_bare_file_will_do() {
     let _alone = rig::alone();
-    let folder = Folder::new(tight());
+    let folder = Folder::new(&tight());
     let file = folder.path().join("bare.py");
     std::fs::write(&file, WRITES).unwrap();
     assert!(judgement(&folder.judge(&file)).verdict.is_measured());
@@ -187,7 +187,7 @@ fn a_bare_file_will_do() {
 fn dishonest_solutions_have_a_verdict_and_a_status() {
     let _alone = rig::alone();
     let check = |text: &str, is: &dyn Fn(&Verdict) -> bool, status: &str| {
-        let folder = Folder::new(tight());
+        let folder = Folder::new(&tight());
         let judgement = judgement(&folder.judge(&folder.solution("python", "main.py::run", text, false)));
         assert!(is(&judgement.verdict), "{text}: {}", judgement.verdict);
         let trace = folder.trace();
@@ -208,7 +208,7 @@ fn dishonest_solutions_have_a_verdict_and_a_status() {
 
 #[test]
 fn a_gpu_solution_is_no_failure_of_the_candidate() {
-    let folder = Folder::new(tight());
+    let folder = Folder::new(&tight());
     let ended = folder.judge(&folder.solution("cuda", "k.cu::run", "__global__ void k();", true));
     ended.expect(2);
     assert!(super::said(&ended).contains("needs a GPU"), "{ended}");
@@ -218,7 +218,7 @@ fn a_gpu_solution_is_no_failure_of_the_candidate() {
 fn a_tolerance_that_judges_nothing_is_refused() {
     let _alone = rig::alone();
     // A softmax over 256 columns is below 0.1 nearly everywhere: zeros would pass.
-    let folder = Folder::new(json!({"max_atol": 0.1, "max_rtol": 0.1, "required_matched_ratio": 0.95}));
+    let folder = Folder::new(&json!({"max_atol": 0.1, "max_rtol": 0.1, "required_matched_ratio": 0.95}));
     let ended = folder.judge(&folder.solution("python", "main.py::run", WRITES, true));
     ended.expect(4);
     assert!(super::said(&ended).contains("zeros would pass"), "{ended}");
