@@ -7,6 +7,7 @@
 use judge::client::{JudgeError, JudgeProcess, Opening, ROLE};
 use judge::message::{Opened, Ready, Response};
 use model::Digest;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -75,13 +76,13 @@ fn every_end_of_a_judge() {
         let short: String = said.chars().take(100).collect();
         println!("{name:20} {:5.2} s  {short}", begun.elapsed().as_secs_f64());
         if !said.contains(expected) {
-            wrong += &format!("{name}: expected {expected:?}, got {short:?}\n");
+            let _ = writeln!(wrong, "{name}: expected {expected:?}, got {short:?}");
         }
         if said.len() > 64 << 10 {
-            wrong += &format!("{name}: an error of {} bytes\n", said.len());
+            let _ = writeln!(wrong, "{name}: an error of {} bytes", said.len());
         }
         if held() != before {
-            wrong += &format!("{name}: left something: {:?} before, {:?} after\n", before, held());
+            let _ = writeln!(wrong, "{name}: left something: {:?} before, {:?} after", before, held());
         }
     }
     // And one that works, so that the table could not pass by failing at everything.

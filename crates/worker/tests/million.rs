@@ -36,6 +36,7 @@ fn main() {
     println!("test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
 }
 
+#[expect(clippy::cast_ptr_alignment, reason = "a mapping begins a page")]
 fn a_million_calls() {
     let control = Shared::new(size_of::<Control>().next_multiple_of(4096));
     let argument = Shared::new(4096);
