@@ -20,6 +20,7 @@ mod errand;
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
+#[cfg(target_os = "linux")]
 mod folder;
 #[cfg(target_os = "linux")]
 mod foreign;

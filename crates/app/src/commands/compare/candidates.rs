@@ -216,7 +216,9 @@ mod tests {
         assert!((found.resolvable.unwrap() - 3.86 * 0.014_826 / 600.0_f64.sqrt()).abs() < 1e-6);
         let running = found.running(&found.comparisons[1], 250);
         assert_eq!((running.len(), running[19].units), (20, 20));
-        judgement.shapes.iter_mut().for_each(|shape| shape.units.truncate(2));
+        for shape in &mut judgement.shapes {
+            shape.units.truncate(2);
+        }
         assert_eq!(outcome(&judgement, &names, &Settings::default(), fidelity).resolvable, None);
     }
 
