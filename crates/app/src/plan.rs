@@ -225,7 +225,8 @@ pub fn workloads(text: &str, known: &[String]) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Reads a candidate: C, C++, Rust or Python text by its extension, or a source with its flags as JSON, which is how campaigns keep their winner.
+/// Reads a candidate: C, C++, Rust or Python text by its extension, or a source with its flags as JSON, which is how
+/// campaigns keep their winner.
 ///
 /// # Errors
 /// When the file can't be read, or is JSON but no source.

@@ -184,7 +184,18 @@ fn shapes(definition: &Definition, folder: &Path) -> Result<Vec<Shape>, ForeignE
     if shapes.is_empty() {
         return Err(ForeignError::schema(path, "it holds no workload"));
     }
-    Ok(shapes)
+    Ok(told_apart(shapes))
+}
+
+/// Workloads of the same axes can differ in what their inputs hold: then the format's own name is added.
+fn told_apart(mut shapes: Vec<Shape>) -> Vec<Shape> {
+    let names: Vec<String> = shapes.iter().map(|shape| shape.name.clone()).collect();
+    for shape in &mut shapes {
+        if names.iter().filter(|name| **name == shape.name).count() > 1 {
+            shape.name = format!("{}#{}", shape.name, shape.id);
+        }
+    }
+    shapes
 }
 
 fn shape(definition: &Definition, folder: &Path, (workload, record): (Workload, Value)) -> Result<Shape, ForeignError> {
@@ -193,6 +204,9 @@ fn shape(definition: &Definition, folder: &Path, (workload, record): (Workload, 
     let mut inputs = Vec::new();
     for (name, spec) in &definition.inputs.0 {
         let source = workload.inputs.get(name).ok_or_else(|| schema(format!("no word on the input `{name}`")))?;
+        if matches!(source, Source::Custom {}) && definition.custom_inputs_entrypoint.is_none() {
+            return Err(schema(format!("`{name}` is custom, and the definition has no `custom_inputs_entrypoint`")));
+        }
         inputs.push(input(name, spec, (source, &axes, folder))?);
     }
     let outputs = definition.outputs.0.iter().map(|(name, spec)| tensor(name, spec, &axes));
@@ -311,6 +325,13 @@ fn program(definition: &Definition, path: &Path) -> Result<Program, ForeignError
     if !solution.sources.iter().any(|source| source.path == main) {
         return Err(ForeignError::schema(path, format!("`{main}` is not among its sources")));
     }
+    let is_other = |source: &&SourceFile| source.path != main && is_c(&source.path);
+    if language != Language::Python
+        && let Some(other) = solution.sources.iter().find(is_other)
+    {
+        let what = format!("`{}` lies beside `{main}`, and a C or C++ solution is one file here", other.path);
+        return Err(ForeignError::needs(what, "put them into one file"));
+    }
     Ok(Program {
         name: solution.name.clone(),
         language,
@@ -335,6 +356,11 @@ fn style_of(text: &str, definition: &Definition) -> Style {
 fn is_inside(path: &str) -> bool {
     let path = Path::new(path);
     path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+}
+
+fn is_c(path: &str) -> bool {
+    let extension = Path::new(path).extension().unwrap_or_default();
+    ["c", "cc", "cpp", "cxx", "h", "hpp"].iter().any(|known| extension == *known)
 }
 
 fn language(solution: &Solution, main: &str) -> Result<Language, ForeignError> {

@@ -46,7 +46,7 @@ impl ForeignError {
     pub fn help(&self) -> &str {
         match self {
             Self::File { .. } => "name a file that is there and can be read",
-            Self::Schema { .. } => "the formats are those of SOL-ExecBench and FlashInfer-Bench",
+            Self::Schema { .. } => "docs/formats.md says what is read from it",
             Self::Needs { help, .. } => help,
         }
     }

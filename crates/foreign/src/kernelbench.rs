@@ -56,7 +56,8 @@ pub fn task(problem: &Path, candidate: &Path, against: Option<&Path>) -> Result<
     let model = |path: &Path| -> Result<Program, ForeignError> {
         let text = read(path)?;
         if !text.contains("ModelNew") {
-            return Err(ForeignError::schema(path, "it defines no `ModelNew`"));
+            let what = format!("{}: it defines no `ModelNew`", path.display());
+            return Err(ForeignError::needs(what, "the candidate for such a problem is a `class ModelNew(nn.Module)`"));
         }
         Ok(program(stem(path), ("candidate", "ModelNew"), text))
     };

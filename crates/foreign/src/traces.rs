@@ -32,22 +32,10 @@ pub struct Setting<'a> {
     pub timestamp: &'a str,
 }
 
-/// One trace a workload that was judged.
+/// One trace a workload: the judgement has them in the task's order.
 pub fn traces(task: &Task, judgement: &Judgement, errors: &[Errors], setting: &Setting<'_>) -> Vec<Value> {
-    let mut traces = Vec::new();
-    for (i, shape) in judgement.shapes.iter().enumerate() {
-        let Some(known) = task.shapes.iter().find(|known| known.name == shape.workload.name) else { continue };
-        let errors = errors.get(i).copied().unwrap_or_default();
-        traces.push(trace(task, &known.record, &evaluation(shape, errors, setting)));
-    }
-    // A candidate that fell before any workload was tried fell on all of them.
-    if judgement.shapes.is_empty() {
-        for known in &task.shapes {
-            let evaluation = failure(&judgement.verdict, setting);
-            traces.push(trace(task, &known.record, &evaluation));
-        }
-    }
-    traces
+    let judged = task.shapes.iter().zip(&judgement.shapes).zip(errors);
+    judged.map(|((known, shape), errors)| trace(task, &known.record, &evaluation(shape, *errors, setting))).collect()
 }
 
 fn trace(task: &Task, workload: &Value, evaluation: &Value) -> Value {

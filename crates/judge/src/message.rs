@@ -139,19 +139,26 @@ pub struct Opened {
     pub warnings: Vec<String>,
 }
 
-/// A question about a problem in somebody else's format.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Question {
-    /// The problem with its candidate.
-    pub task: Task,
+/// How a question about somebody else's problem is to be answered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Terms {
     /// How deep.
     pub fidelity: Fidelity,
-    /// Differences of ln time inside +-margin do not matter.
+    /// Differences of ln time inside +-margin do not matter; of a score, as a share.
     pub margin: f64,
     /// Wall-clock limit of the whole question.
     pub cap: Seconds,
     /// Go on without the sandbox where it can't be set up.
     pub unconfined: bool,
+}
+
+/// A question about a problem in somebody else's format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Question {
+    /// The problem with its candidate.
+    pub task: Task,
+    /// How it is to be answered.
+    pub terms: Terms,
 }
 
 /// Its answer.
@@ -170,14 +177,8 @@ pub struct Answer {
 pub struct EvolveQuestion {
     /// The task with its candidate.
     pub task: EvolveTask,
-    /// How deep.
-    pub fidelity: Fidelity,
-    /// Differences of the score inside +-margin, as a share, do not matter.
-    pub margin: f64,
-    /// Wall-clock limit of the whole question.
-    pub cap: Seconds,
-    /// Go on without the sandbox where it can't be set up.
-    pub unconfined: bool,
+    /// How it is to be answered.
+    pub terms: Terms,
 }
 
 /// Its answer. Higher scores are better.

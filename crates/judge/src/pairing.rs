@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Shortest batch: from here on the handshake (9 us to continue, 0.4 us to see it done) is below 0.3 % with a spread
 /// far below that.
-pub const BATCH: Duration = Duration::from_micros(300);
+const BATCH: Duration = Duration::from_micros(300);
 /// Shortest batch where judge and runner share one core, and the scheduler is part of every batch.
-pub const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
+const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
 /// Time that one process pair should take; its two runners cost about 30 ms to start and end. At 60 ms (some 9 pairs of
 /// a 1.8 ms call) a unit's sigma was 2 to 4 % on a shared machine, and 2 % of difference was seen in 3 of 4 judgements.
 const PAIR_TIME: Duration = Duration::from_millis(130);
@@ -62,6 +62,13 @@ impl Cores {
             libc::CPU_SET(self.judge, &mut set);
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
         }
+    }
+
+    /// Calls that make a batch long enough to time, where one takes `call`; `most` is what the memory has room for.
+    pub fn calls(self, call: Duration, most: usize) -> usize {
+        let shortest = if self.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
+        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
+        (wanted.ceil() as usize).clamp(1, most)
     }
 }
 
@@ -279,7 +286,7 @@ impl Pairing<'_> {
     /// Runs a batch, and looks at its outputs in the instant of done.
     fn watched(&self, of: Of, runner: &mut Runner, batch: &Batch, coins: &mut impl Rng) -> Result<Duration, Broken> {
         let side = self.sides[of as usize];
-        let mut watch = Watch::new(side, batch, coins);
+        let mut watch = Watch::new(side, (batch.calls, batch.placement), |_| batch.poison, coins);
         let look = || watch.look();
         let time = runner.batch_watched(&batch.order(side), self.limit, look).map_err(|ending| of.ended(&ending))?;
         if self.is_checked[of as usize] {
@@ -354,9 +361,7 @@ impl Pairing<'_> {
         if weights.map(|slot| slot.bytes).sum::<usize>() > REUSED {
             return 1;
         }
-        let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
-        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
-        (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)
+        self.cores.calls(call, self.sides[side].calls_max)
     }
 
     fn rows(&self, call: Duration) -> usize {

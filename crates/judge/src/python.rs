@@ -6,7 +6,7 @@
 use crate::judge::{EnvError, Judge};
 use crate::memory;
 use crate::runner::{Argument, Code};
-use crate::sandbox::SandboxError;
+use crate::sandbox::{Confinement, SandboxError};
 use model::{Digest, Source};
 use problems::Role;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,8 @@ use std::rc::Rc;
 
 /// Names another interpreter than the first that fits.
 const VARIABLE: &str = "ROOFLAB_PYTHON";
+/// The way out where a module is missing.
+pub const NAME_ANOTHER: &str = " (install it, or name an interpreter that has it in ROOFLAB_PYTHON)";
 /// What an interpreter says of itself. Nothing is imported: PyTorch alone takes seconds.
 const ASK: &str = r#"
 import importlib.metadata, importlib.util, json, os, sys
@@ -31,7 +33,8 @@ def version(name):
         return "?"
 folders = [sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable))] + sys.path
 folders = sorted({os.path.realpath(f) for f in folders if f and os.path.isdir(f)})
-print(json.dumps({"program": sys.executable, "folders": folders, "version": sys.version.split()[0],
+program = os.path.join(os.path.realpath(os.path.dirname(sys.executable)), os.path.basename(sys.executable))
+print(json.dumps({"program": program, "folders": folders, "version": sys.version.split()[0],
                   "numpy": version("numpy"), "torch": version("torch")}))
 "#;
 
@@ -53,7 +56,7 @@ impl Framework {
         match self {
             Self::Numpy => "numpy",
             Self::Torch => "torch",
-            Self::Plain => "standard library",
+            Self::Plain => "its standard library",
         }
     }
 
@@ -134,12 +137,13 @@ impl Interpreter {
                 Err(why) => tried.push(format!("{}: {why}", program.display())),
             }
         }
-        Err(EnvError::Job(format!(
-            "no Python with {0}: {1}. Install it (python3 -m venv DIR && DIR/bin/pip install {0}, or your system's \
-             python3-{0}) and name the interpreter in {VARIABLE}",
-            framework.name(),
-            tried.join("; ")
-        )))
+        let name = framework.name();
+        let install = match framework {
+            Framework::Plain => "Install python3".to_owned(),
+            _ => format!("Install it (python3 -m venv DIR && DIR/bin/pip install {name}, or your system's python3-{name})"),
+        };
+        let tried = tried.join("; ");
+        Err(EnvError::Job(format!("no Python with {name}: {tried}. {install}, and name the interpreter in {VARIABLE}")))
     }
 
     /// It ended before it came to a candidate: how.
@@ -162,9 +166,11 @@ impl Interpreters {
     pub fn libraries(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
         for found in [&self.numpy, &self.torch].into_iter().flatten() {
-            all.push(("python".to_owned(), found.version.clone()));
-            for (name, version) in [("numpy", &found.numpy), ("torch", &found.torch)] {
-                all.extend(version.as_ref().map(|version| (name.to_owned(), version.clone())));
+            let python = Some(found.version.clone());
+            for (name, version) in [("python", &python), ("numpy", &found.numpy), ("torch", &found.torch)] {
+                let known = version.as_ref().map(|version| (name.to_owned(), version.clone()));
+                // One interpreter may have both.
+                all.extend(known.filter(|known| !all.contains(known)));
             }
         }
         all
@@ -287,8 +293,13 @@ impl PythonCode {
         })
     }
 
-    /// The role's arguments between the mode and the buffers.
-    pub fn words(&self, arguments: &[Argument]) -> Vec<String> {
+    /// The role's arguments before the buffers.
+    pub fn words(&self, confinement: Confinement, arguments: &[Argument]) -> Vec<String> {
+        let mode = match (confinement, self.framework) {
+            // PyTorch's libraries compile kernels for the shapes that they meet.
+            (Confinement::Confined, Framework::Torch) => protocol::CONFINED_WIDE,
+            _ => confinement.word(),
+        };
         let items = |items: &[Item]| items.iter().map(Item::json).collect::<Vec<_>>();
         let plan = json!({
             "framework": self.framework.name(),
@@ -302,8 +313,10 @@ impl PythonCode {
             "arrays": arguments.iter().map(|argument| argument.array.as_deref()).collect::<Vec<_>>(),
         });
         vec![
+            protocol::PYTHON_ROLE.to_owned(),
+            mode.to_owned(),
             protocol::folders(&self.interpreter.folders),
-            self.interpreter.program.display().to_string(),
+            self.interpreter.program(),
             plan.to_string(),
         ]
     }

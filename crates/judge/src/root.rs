@@ -79,12 +79,17 @@ impl Root {
             root.steps.push(if kind.is_dir() { Step::Folder(inside.clone()) } else { Step::File(inside.clone()) });
             root.steps.push(Step::Bind(c(path)?, inside));
         }
-        for path in sees.iter().filter(|path| !protocol::SYSTEM.iter().any(|system| path.starts_with(system))) {
+        // What lies inside another comes with it.
+        let is_inside = |path: &Path| sees.iter().any(|other| other != path && path.starts_with(other));
+        let is_system = |path: &Path| protocol::SYSTEM.iter().any(|system| path.starts_with(system));
+        for path in sees.iter().filter(|path| !is_inside(path) && !is_system(path)) {
             root.folders(base, path, &mut made)?;
             root.steps.push(Step::Bind(c(path)?, c(&inside(base, path))?));
         }
         if let Some(path) = writable {
-            root.folders(base, path, &mut made)?;
+            if !sees.iter().any(|other| path.starts_with(other)) {
+                root.folders(base, path, &mut made)?;
+            }
             root.writable.push(Step::Bind(c(path)?, c(&inside(base, path))?));
         }
         Ok(root)

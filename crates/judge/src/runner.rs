@@ -9,10 +9,11 @@ use crate::python::{Array, PythonCode};
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use model::{Rule, Stage, Verdict};
 use protocol::{
-    Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_RAISED, STATE_SANDBOX_FAILED,
-    STATE_SEALED,
+    Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_RAISED, STATE_READING,
+    STATE_SANDBOX_FAILED, STATE_SEALED,
 };
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -130,6 +131,7 @@ pub struct Runner {
     child: Child,
     control: Memory,
     arguments: Vec<Argument>,
+    /// Of the last order; an interpreter's first is the leave to run the candidate's text.
     sequence: u32,
     /// Whether judge and runner share a core: then a judge that spins would wait for the runner for ever.
     shares_core: bool,
@@ -150,50 +152,57 @@ impl Runner {
         let os = |e| StartFailure::Sandbox(SandboxError::Os(e));
         let control = Memory::new(size_of::<Control>()).map_err(os)?;
         let mut descriptors = vec![(control.descriptor(), protocol::FD_CONTROL)];
-        let role = |role: &str| vec![role.to_owned(), confinement.word().to_owned()];
+        let runner = |code: String, spin: u64| {
+            vec![protocol::RUNNER_ROLE.to_owned(), confinement.word().to_owned(), code, spin.to_string()]
+        };
+        let mut sees: &[PathBuf] = &[];
         let mut words = match code {
             Code::Artefact(artefact) => {
                 descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
-                [role(protocol::RUNNER_ROLE), vec!["artefact".to_owned(), "0".to_owned()]].concat()
+                runner("artefact".to_owned(), 0)
             }
-            Code::Kernel { name, spin } => {
-                [role(protocol::RUNNER_ROLE), vec![format!("kernel:{name}"), spin.to_string()]].concat()
-            }
+            Code::Kernel { name, spin } => runner(format!("kernel:{name}"), *spin),
             Code::Python(python) => {
                 descriptors.push((python.source.as_raw_fd(), protocol::FD_ARTEFACT));
-                [role(protocol::PYTHON_ROLE), python.words(arguments)].concat()
+                sees = &python.interpreter.folders;
+                python.words(confinement, arguments)
             }
         };
         for (i, argument) in arguments.iter().enumerate() {
             words.push(format!("{}:{}", if argument.writable { "w" } else { "r" }, argument.memory.len()));
             descriptors.push((argument.memory.descriptor(), protocol::FD_ARGUMENTS + i as i32));
         }
-        let member = Member::Runner;
-        let sees = match code {
-            Code::Python(python) => python.interpreter.folders.as_slice(),
-            _ => &[],
+        let start = Start {
+            confinement,
+            arguments: &words,
+            descriptors: &descriptors,
+            core,
+            member: Member::Runner,
+            writable: None,
+            sees,
         };
-        let (arguments_of_role, descriptors) = (words.as_slice(), descriptors.as_slice());
-        let start =
-            Start { confinement, arguments: arguments_of_role, descriptors, core, member, writable: None, sees };
         let child = Child::start(&start)?;
         let mut runner =
             Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };
         if let Code::Python(python) = code {
-            runner.await_seal(python)?;
+            runner.await_seal(python, confinement)?;
         }
         runner.await_ready(confinement)?;
         Ok(runner)
     }
 
-    /// An interpreter that never came as far as the candidate's first line is no fault of the candidate's.
-    fn await_seal(&mut self, python: &PythonCode) -> Result<(), StartFailure> {
+    /// Waits for an interpreter's seal, and lets it go on to the candidate's first line once the kernel has confirmed it.
+    /// What goes wrong before the candidate's text is read is the environment's fault, what goes wrong after is not.
+    fn await_seal(&mut self, python: &PythonCode, confinement: Confinement) -> Result<(), StartFailure> {
         let begin = Instant::now();
         loop {
-            // Asked first: a candidate may end its process right after the seal.
+            // Asked first: it may say what is wrong, and end.
             let ended = self.child.ended();
-            if self.state() != STATE_LOADING {
-                return Ok(());
+            let state = self.state();
+            match state {
+                STATE_LOADING | STATE_READING => {}
+                STATE_SEALED => break,
+                _ => return Ok(()),
             }
             let how = match ended {
                 Some(status) if libc::WIFSIGNALED(status) => signal_name(libc::WTERMSIG(status)),
@@ -204,8 +213,24 @@ impl Runner {
                     continue;
                 }
             };
-            return Err(StartFailure::Sandbox(python.interpreter.broken(&how)));
+            if state == STATE_LOADING {
+                return Err(StartFailure::Sandbox(python.interpreter.broken(&how)));
+            }
+            let cause = format!("the interpreter was reading its text and loading what it imports: {how}");
+            return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
         }
+        if confinement == Confinement::Confined {
+            check_seal(self.child.pid()).map_err(StartFailure::Candidate)?;
+        }
+        self.sequence = 1;
+        // SAFETY: the page lives as long as `self`.
+        unsafe { (*self.page()).go.store(self.sequence, Ordering::Release) };
+        Ok(())
+    }
+
+    /// Whether nothing of a candidate's has run yet, so that what the runner says is our own code's word.
+    fn is_ours(&self) -> bool {
+        self.sequence == 0
     }
 
     fn await_ready(&mut self, confinement: Confinement) -> Result<(), StartFailure> {
@@ -218,7 +243,7 @@ impl Runner {
             std::thread::sleep(Duration::from_micros(100));
         }
         match self.state() {
-            STATE_SANDBOX_FAILED => return Err(SandboxError::Step(self.note()).into()),
+            STATE_SANDBOX_FAILED if self.is_ours() => return Err(SandboxError::Step(self.note()).into()),
             STATE_LOAD_FAILED => {
                 let verdict = Verdict::Failed { stage: Stage::Load, cause: self.note() };
                 return Err(StartFailure::Candidate(verdict));
@@ -226,9 +251,8 @@ impl Runner {
             _ => {}
         }
         if !self.child.stop() {
-            // Nothing of a candidate's runs before the runner is ready: this exit code is our own.
             let ending = self.ending();
-            if ending == Ending::Exited(protocol::EXIT_SANDBOX) {
+            if self.is_ours() && ending == Ending::Exited(protocol::EXIT_SANDBOX) {
                 return Err(SandboxError::Step("a root of its own, or its cgroup".to_owned()).into());
             }
             return Err(StartFailure::Candidate(ending.verdict()));

@@ -27,6 +27,11 @@ pub enum Confinement {
 }
 
 impl Confinement {
+    /// From the flag that leaves the sandbox off.
+    pub fn from_flag(unconfined: bool) -> Self {
+        if unconfined { Self::Unconfined } else { Self::Confined }
+    }
+
     /// The word that the roles understand.
     pub fn word(self) -> &'static str {
         match self {

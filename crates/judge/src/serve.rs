@@ -32,8 +32,7 @@ pub fn judge_main() -> ! {
 
 fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvError> {
     if let Request::Open { problem, unconfined, seed, map, ready } = request {
-        let confinement = if unconfined { Confinement::Unconfined } else { Confinement::Confined };
-        let mut opening = Judge::open(&problem, confinement, seed, map.map(|map| *map))?;
+        let mut opening = Judge::open(&problem, Confinement::from_flag(unconfined), seed, map.map(|map| *map))?;
         if let Some(before) = judge {
             opening.inherit(before);
         }

@@ -7,18 +7,20 @@ use model::{Language, Source};
 use std::fmt::Write;
 
 impl Problem {
-    /// `problem.h`: the constants, the prototype of the entry, and that of its `prepare` where weights can be packed.
+    /// `problem.h`: the constants, the prototype of the entry, and that of its `prepare` where weights can be packed; both
+    /// are C functions in C++ too.
     pub fn header(&self) -> String {
         let guard = format!("ROOFLAB_{}_H", self.entry.to_uppercase());
         let mut text = format!("#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "#define {} {value}", name.to_uppercase());
         }
+        text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         let _ = writeln!(text, "void {}({});", self.entry, self.parameters(&self.call_arguments()));
         if self.packed().is_some() {
             let _ = writeln!(text, "void {}_prepare({});", self.entry, self.parameters(&self.prepare_arguments()));
         }
-        text.push_str("#endif\n");
+        text.push_str("#ifdef __cplusplus\n}\n#endif\n#endif\n");
         text
     }
 
@@ -42,21 +44,21 @@ impl Problem {
     /// The whole translation unit of a candidate: header, its text, and the two functions that the runner calls,
     /// `rooflab_entry` and `rooflab_prepare`, both `(void *const *buffers, const int64_t *sizes)`.
     ///
-    /// The two are C functions in a C++ candidate too. A line `#include "problem.h"` in the candidate is blanked, since the header already stands before it.
+    /// The two are C functions in a C++ candidate too. A line `#include "problem.h"` in the candidate is blanked, since
+    /// the header already stands before it.
     pub fn unit(&self, source: &Source) -> String {
         let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
         // Only a candidate that mentions `prepare` gets a reference to it: an unresolved weak symbol would otherwise
         // be one more import to explain.
         let prepare = format!("{}_prepare", self.entry);
         let prepares = self.packed().is_some() && mentions(&source.text, &prepare);
-        let is_c = source.language == Language::C;
-        // In C++ the name is mangled, so that mentioning the function has to mean defining it.
-        if prepares && is_c {
+        if prepares {
             let _ = writeln!(text, "#pragma weak {prepare}");
         }
-        let _ = writeln!(text, "#line 1 \"candidate.c\"\n{}", without_header(&source.text));
+        let extension = source.language.extension();
+        let _ = writeln!(text, "#line 1 \"candidate.{extension}\"\n{}", without_header(&source.text));
         text.push_str("#line 1 \"rooflab.c\"\n");
-        let linkage = if is_c { "" } else { "extern \"C\" " };
+        let linkage = if source.language == Language::Cpp { "extern \"C\" " } else { "" };
         let _ = writeln!(
             text,
             "{linkage}__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \

@@ -10,6 +10,10 @@ use std::sync::atomic::AtomicU32;
 pub const RUNNER_ROLE: &str = "__runner";
 /// First argument that makes the binary a builder.
 pub const BUILDER_ROLE: &str = "__builder";
+/// First argument that makes the binary a Python runner.
+pub const PYTHON_ROLE: &str = "__python";
+/// First argument that makes the binary an evaluator.
+pub const EVALUATOR_ROLE: &str = "__evaluator";
 /// Exit code of a role whose sandbox could not be set up.
 pub const EXIT_SANDBOX: i32 = 91;
 /// Exit code of a role that was started with arguments that make no sense.
@@ -18,7 +22,8 @@ pub const EXIT_USAGE: i32 = 92;
 pub const UNCONFINED: &str = "unconfined";
 /// Flag of the confined state.
 pub const CONFINED: &str = "confined";
-/// Flag of a builder that runs a sanitizer's program: all address space, and a look at its own /proc.
+/// Flag of a builder that runs a sanitizer's program: all address space, and a look at its own /proc; and of an
+/// interpreter whose libraries compile while they run.
 pub const CONFINED_WIDE: &str = "confined-wide";
 /// Descriptor of the control page in the runner.
 pub const FD_CONTROL: i32 = 3;
@@ -54,11 +59,6 @@ pub const ENTRY: &str = "rooflab_entry";
 /// Symbol of the generated preparation, same signature; may be absent.
 pub const PREPARE: &str = "rooflab_prepare";
 
-/// First argument that makes the binary a Python runner.
-pub const PYTHON_ROLE: &str = "__python";
-/// First argument that makes the binary an evaluator.
-pub const EVALUATOR_ROLE: &str = "__evaluator";
-
 /// Folders as one argument of a role: with a line's end between them, or `-` for none.
 pub fn folders(paths: &[PathBuf]) -> String {
     let texts: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
@@ -87,11 +87,12 @@ pub const STATE_LOAD_FAILED: u32 = 2;
 pub const STATE_SANDBOX_FAILED: u32 = 3;
 /// `state`: a fault was caught; `fault` holds the address.
 pub const STATE_FAULT: u32 = 4;
-
-/// `state`: the Python runner is sealed and goes on to the candidate's first line; not ready yet.
-pub const STATE_SEALED: u32 = 6;
 /// `state`: a Python candidate raised an exception; `note` says which.
 pub const STATE_RAISED: u32 = 5;
+/// `state`: the Python runner has its own libraries, and reads the candidate's text and loads what that imports.
+pub const STATE_READING: u32 = 7;
+/// `state`: the Python runner is sealed, and waits for leave to run the candidate's first line: the first `go`.
+pub const STATE_SEALED: u32 = 6;
 
 /// The control page. The judge writes `Order` only while the runner is stopped.
 #[repr(C, align(64))]

@@ -2,7 +2,8 @@
 # runs the candidate's text for the first time and serves batches.
 #
 # Must not read a clock, know an answer, or be believed: after the candidate's first line anything in this process may
-# be the candidate's doing. The judge counts filters and tasks from outside, and checks every output itself.
+# be the candidate's doing. The judge counts filters and tasks from outside before that line, and checks every output
+# itself.
 #
 # Arguments: LAYOUT SEAL PLAN ARGUMENT..., the first and the third JSON, the second a filter in hex or `-`.
 
@@ -141,7 +142,7 @@ def wanted(tree):
 def load_early(names):
     """Imports what is installed. What isn't, is the candidate's to explain: it can't be imported after the seal."""
     for name in names:
-        if name.split(".")[0] in MODULES or name in sys.modules:
+        if name in sys.modules:
             continue
         try:
             importlib.import_module(name)
@@ -302,9 +303,6 @@ def read_source():
 numpy = torch = None
 FILES, MODULES = {}, {}
 try:
-    FILES = {path: text for path, text in read_source()}
-    MODULES = {path[:-3].replace("/", "."): path for path in FILES if path.endswith(".py")}
-    MODULES |= {name[: -len(".__init__")]: path for name, path in MODULES.items() if name.endswith(".__init__")}
     warnings.simplefilter("ignore")
     try:
         import numpy
@@ -317,11 +315,21 @@ try:
         import torch
     DTYPES = dtypes()
     MEMORIES = [Memory(i, text, array) for i, (text, array) in enumerate(zip(ARGUMENTS, PLAN["arrays"]))]
+    load_early(EARLY + (EARLY_NUMPY if numpy else []) + (EARLY_TORCH if torch else []))
+    warm()
+except BaseException as error:
+    end("sandbox_failed", f"{sys.executable} in the sandbox: {said(error)}")
+word("state").value = LAYOUT["reading"]
+try:
+    FILES = {path: text for path, text in read_source()}
+    MODULES = {path[:-3].replace("/", "."): path for path in FILES if path.endswith(".py")}
+    MODULES |= {name[: -len(".__init__")]: path for name, path in MODULES.items() if name.endswith(".__init__")}
     names = [name for path, text in FILES.items() if path.endswith(".py") for name in wanted(ast.parse(text, path))]
-    load_early(EARLY + (EARLY_NUMPY if numpy else []) + (EARLY_TORCH if torch else []) + names)
+    load_early(name for name in names if name.split(".")[0] not in MODULES)
     for path, text in FILES.items():
         linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-    warm()
+    for name in MODULES:
+        sys.modules.pop(name, None)
     # From here on an import finds the candidate's own files and what is loaded; anything else isn't there, without a look
     # at the disk.
     sys.meta_path[:] = [Shelf, _frozen_importlib.BuiltinImporter, _frozen_importlib.FrozenImporter]
@@ -329,6 +337,9 @@ except BaseException as error:
     end("load_failed", said(error))
 seal()
 word("state").value = LAYOUT["sealed"]
+# The judge looks at the seal from outside, and gives leave.
+while word("go").value == 0:
+    os.sched_yield()
 try:
     main = importlib.import_module(next(name for name, path in MODULES.items() if path == PLAN["main"]))
 except BaseException as error:

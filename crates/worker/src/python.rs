@@ -1,13 +1,13 @@
 //! The Python runner's outer half: confines itself, then becomes the interpreter that runs `python-runner.py`.
 //!
-//! Arguments: `__python confined|unconfined FOLDERS INTERPRETER PLAN ARGUMENT...` where FOLDERS are what the interpreter
-//! reads beyond the system's, PLAN is the judge's JSON for the script, and each ARGUMENT is `r:BYTES` or `w:BYTES`,
-//! backed by the descriptor of the same position. The script seals itself with the filter made here before it runs a
-//! line of the candidate's; the judge counts the filters from outside.
+//! Arguments: `__python confined|confined-wide|unconfined FOLDERS INTERPRETER PLAN ARGUMENT...` where FOLDERS are what the
+//! interpreter reads beyond the system's, PLAN is the judge's JSON for the script, and each ARGUMENT is `r:BYTES` or
+//! `w:BYTES`, backed by the descriptor of the same position. The script seals itself with the filter made here; the judge
+//! looks at the filters from outside and gives leave before a line of the candidate's runs.
 
 use crate::confine::{self, Missing, missing};
 use crate::runner;
-use protocol::{Control, EXIT_USAGE, GUARD, MAX_ARGUMENTS, Order, STATE_SANDBOX_FAILED, UNCONFINED};
+use protocol::{CONFINED_WIDE, Control, EXIT_USAGE, GUARD, MAX_ARGUMENTS, Order, STATE_SANDBOX_FAILED, UNCONFINED};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -32,7 +32,7 @@ pub fn python_main() -> ! {
     let seal = if mode == UNCONFINED {
         "-".to_owned()
     } else {
-        match confine_python(&protocol::paths(folders), buffers) {
+        match confine_python(mode, &protocol::paths(folders), buffers) {
             Ok(seal) => seal,
             Err(Missing(step)) => runner::end(control, STATE_SANDBOX_FAILED, &step),
         }
@@ -48,7 +48,7 @@ pub fn python_main() -> ! {
 }
 
 /// Everything but the seal, which is returned for the script to put on.
-fn confine_python(folders: &[PathBuf], buffers: &[String]) -> Result<String, Missing> {
+fn confine_python(mode: &str, folders: &[PathBuf], buffers: &[String]) -> Result<String, Missing> {
     let mapped: u64 = buffers.iter().filter_map(|text| text.get(2..)?.parse::<u64>().ok()).sum();
     confine::limit(libc::RLIMIT_AS, mapped + ADDRESS_SPACE)?;
     confine::limit(libc::RLIMIT_CPU, CPU)?;
@@ -56,13 +56,14 @@ fn confine_python(folders: &[PathBuf], buffers: &[String]) -> Result<String, Mis
     confine::limit(libc::RLIMIT_FSIZE, 0)?;
     confine::drop_privileges()?;
     confine::files(None, folders)?;
-    let seal = seal()?;
+    let seal = seal(mode)?;
     confine::interpreter_only()?;
     Ok(seal)
 }
 
-/// What an interpreter needs to compute: memory without new code, locks, its own end. All else kills it.
-fn seal() -> Result<String, Missing> {
+/// What an interpreter needs to compute: memory, locks, its own end. All else kills it. New code can only come where a
+/// library compiles while it runs: it could call nothing that the interpreter can't.
+fn seal(mode: &str) -> Result<String, Missing> {
     let calls = [
         libc::SYS_munmap,
         libc::SYS_mremap,
@@ -78,10 +79,11 @@ fn seal() -> Result<String, Missing> {
     ];
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = calls.into_iter().map(|call| (call, Vec::new())).collect();
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
-        let condition =
+        let no_code =
             SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0);
-        let rule = condition.and_then(|condition| SeccompRule::new(vec![condition]));
-        rules.insert(call, vec![rule.map_err(|error| missing("seccomp", error))?]);
+        let rule = no_code.and_then(|condition| SeccompRule::new(vec![condition]));
+        let rule = rule.map_err(|error| missing("seccomp", error))?;
+        rules.insert(call, if mode == CONFINED_WIDE { Vec::new() } else { vec![rule] });
     }
     let filter = SeccompFilter::new(rules, SeccompAction::KillProcess, SeccompAction::Allow, confine::arch()?)
         .map_err(|error| missing("seccomp", error))?;
@@ -116,6 +118,7 @@ fn layout() -> String {
         ("ready", protocol::STATE_READY as usize),
         ("load_failed", protocol::STATE_LOAD_FAILED as usize),
         ("sandbox_failed", protocol::STATE_SANDBOX_FAILED as usize),
+        ("reading", protocol::STATE_READING as usize),
         ("sealed", protocol::STATE_SEALED as usize),
         ("raised", protocol::STATE_RAISED as usize),
         ("control", protocol::FD_CONTROL as usize),
@@ -140,7 +143,9 @@ mod tests {
 
     #[test]
     fn the_seal_is_a_filter_in_whole_steps() {
-        let Ok(seal) = seal() else { panic!("this platform has a filter") };
-        assert!(seal.len() > 16 * 20 && seal.len().is_multiple_of(16));
+        for mode in [protocol::CONFINED, CONFINED_WIDE] {
+            let Ok(seal) = seal(mode) else { panic!("this platform has a filter") };
+            assert!(seal.len() > 16 * 20 && seal.len().is_multiple_of(16));
+        }
     }
 }

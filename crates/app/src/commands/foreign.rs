@@ -1,4 +1,4 @@
-//! `rooflab judge` on a folder in another benchmark's format.
+//! `rooflab judge` on a problem in another benchmark's format.
 //!
 //! Must not judge: the judge's process does, and what it says is printed and written back as traces.
 
@@ -13,8 +13,8 @@ use crate::terminal::Quiet;
 use ::foreign::traces::{self, Setting};
 use ::foreign::{ForeignError, Format, Task};
 use ::judge::client::JudgeProcess;
-use ::judge::message::{Answer, Question};
-use model::{Judgement, Trust};
+use ::judge::message::{Answer, Question, Terms};
+use model::Judgement;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,13 +55,7 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     if format == Format::Bench {
         choose(&mut task, args.workloads.as_deref())?;
     }
-    let question = Question {
-        task: task.clone(),
-        fidelity: judge::fidelity(args),
-        margin: args.margin,
-        cap: args.cap,
-        unconfined: args.unconfined,
-    };
+    let question = Question { task: task.clone(), terms: terms(args) };
     let voice = Voice::new(Quiet);
     let answer = JudgeProcess::foreign(question, move |text| voice.say(&Notice::Working { text }))?;
     let path = (format == Format::Bench).then(|| traces_path(args, &task));
@@ -81,6 +75,32 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     }
     print!("{}", show(&task, &answer, path.as_deref()));
     Ok(Done::Complete)
+}
+
+fn terms(args: &JudgeArgs) -> Terms {
+    Terms { fidelity: judge::fidelity(args), margin: args.margin, cap: args.cap, unconfined: args.unconfined }
+}
+
+/// Refuses options that mean nothing for a problem of this format (none: one of rooflab's own).
+///
+/// # Errors
+/// Names the first, and where it belongs.
+pub fn only_what_fits(args: &JudgeArgs, format: Option<Format>) -> Result<(), Failure> {
+    use Format::{Bench, Evolve};
+    let own = None;
+    let options = [
+        ("--traces", args.traces.is_some(), &[Some(Bench)][..], "folders with a definition.json"),
+        ("--metric", args.metric.is_some(), &[Some(Evolve)], "tasks that bring their own evaluator"),
+        ("--workloads", args.workloads.is_some(), &[own, Some(Bench)], "problems that declare their workloads"),
+        ("--flag", !args.flags.is_empty(), &[own, Some(Bench)], "problems whose candidates are compiled"),
+        ("--batch", args.batch.is_some(), &[own], "rooflab's own problems: judge candidates for others one by one"),
+    ];
+    match options.into_iter().find(|(_, is_given, formats, _)| *is_given && !formats.contains(&format)) {
+        Some((option, _, _, place)) => {
+            Err(Failure::usage(format!("{option} means nothing for this problem"), format!("it is for {place}")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn traces_path(args: &JudgeArgs, task: &Task) -> PathBuf {
@@ -137,17 +157,34 @@ fn show(task: &Task, answer: &Answer, path: Option<&Path>) -> String {
     if !libraries.is_empty() {
         text += &format!("run by {}\n", libraries.join(", "));
     }
-    match answer.judgement.trust {
-        Trust::Unconfined => text += "unconfined: the candidate ran without a sandbox, so nothing is promised\n",
-        Trust::Open => text += "trust: open; the candidate is contained, and shares its process with its interpreter\n",
-        _ => {}
-    }
+    text += judge::promise(answer.judgement.trust);
     text + &path.map_or_else(String::new, |path| format!("traces: {}\n", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{Args, Verb};
+    use clap::Parser;
+
+    #[test]
+    fn an_option_that_means_nothing_is_refused() {
+        let check = |options: &[&str], format: Option<Format>, fits: bool| {
+            let line = Args::parse_from([&["rooflab", "judge", "p"], options].concat());
+            let Verb::Judge(args) = line.verb else { panic!() };
+            assert_eq!(only_what_fits(&args, format).is_ok(), fits, "{options:?} {format:?}");
+        };
+        check(&["c"], Some(Format::KernelBench), true);
+        check(&["c", "--traces", "t"], Some(Format::Bench), true);
+        check(&["c", "--traces", "t"], None, false);
+        check(&["c", "--metric", "m"], Some(Format::Evolve), true);
+        check(&["c", "--metric", "m"], Some(Format::Bench), false);
+        check(&["c", "--workloads", "w"], None, true);
+        check(&["c", "--workloads", "w"], Some(Format::KernelBench), false);
+        check(&["c", "--flag", "-O2"], Some(Format::Evolve), false);
+        check(&["--batch", "d", "--out", "o"], Some(Format::Bench), false);
+        check(&["--batch", "d", "--out", "o"], None, true);
+    }
 
     #[test]
     fn a_name_becomes_a_file() {

@@ -70,6 +70,23 @@ fn a_trace_without_a_solution_is_a_workload() {
 }
 
 #[test]
+fn workloads_of_the_same_axes_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = workload();
+    other["uuid"] = json!("u2");
+    other["inputs"]["eps"]["value"] = json!(1e-3);
+    let mut third = workload();
+    third["axes"]["rows"] = json!(4);
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("definition.json", definition().to_string());
+    write("workload.jsonl", format!("{}\n{other}\n{third}\n", workload()));
+    write("s.json", solution("python", "main.py::run").to_string());
+    let task = task(folder.path(), &folder.path().join("s.json"), None).unwrap();
+    let names: Vec<&str> = task.shapes.iter().map(|shape| shape.name.as_str()).collect();
+    assert_eq!(names, ["rows=3#u1", "rows=3#u2", "rows=4"]);
+}
+
+#[test]
 fn tolerances_are_the_workloads() {
     let mut loose = workload();
     loose["tolerance"] = json!({"max_atol": 0.5, "required_matched_ratio": 0.9});
@@ -97,8 +114,12 @@ fn a_python_extension_is_no_plain_function() {
     extension["spec"]["binding"] = json!("torch");
     let error = read_back(&definition(), &workload(), &extension).unwrap_err();
     assert!(error.contains("`torch` is a Python extension") && error.contains("plain function of pointers"), "{error}");
-    let task = read_back(&definition(), &workload(), &solution("cpp", "k.c::f")).unwrap();
+    let mut plain = solution("cpp", "k.c::f");
+    let task = read_back(&definition(), &workload(), &plain).unwrap();
     assert_eq!((task.candidate.language, task.candidate.entry.as_str()), (Language::C, "f"));
+    plain["sources"][0]["path"] = json!("k.h");
+    let error = read_back(&definition(), &workload(), &plain).unwrap_err();
+    assert!(error.contains("`k.h` lies beside `k.c`") && error.contains("one file"), "{error}");
 }
 
 #[test]
@@ -113,6 +134,7 @@ fn mistakes_are_placed() {
     check(&|_, w, _| w["axes"]["rows"] = json!(0), "no dimension of at least 1");
     check(&|_, w, _| w["axes"]["rows"] = json!(1_i64 << 40), "is larger than");
     check(&|_, w, _| drop(w["inputs"].as_object_mut().unwrap().remove("a")), "no word on the input `a`");
+    check(&|_, w, _| w["inputs"]["a"] = json!({"type": "custom"}), "no `custom_inputs_entrypoint`");
     check(&|d, _, _| d["inputs"]["x"]["dtype"] = json!("float8_e4m3fn"), "which no CPU computes with");
     check(&|d, _, _| d["axes"]["half"]["expression"] = json!("cols // none"), "`none` is no axis");
     check(&|_, _, s| s["definition"] = json!("other"), "it solves `other`");

@@ -40,6 +40,12 @@ impl Poison {
         }
     }
 
+    /// Word number `i` of a buffer that was filled.
+    pub fn word(self, i: usize) -> u32 {
+        let half = if i.is_multiple_of(2) { 0 } else { 4 };
+        u32::from_ne_bytes([0, 1, 2, 3].map(|byte| self.0[half + byte]))
+    }
+
     /// Whether all of it is as it was filled.
     pub fn is_whole(self, bytes: &[u8]) -> bool {
         bytes.iter().zip(self.0.iter().cycle()).all(|(a, b)| a == b)
@@ -156,6 +162,15 @@ mod tests {
             };
             assert!(detail.contains("element 1 "), "{detail}");
         }
+    }
+
+    #[test]
+    fn words_are_those_of_a_filled_buffer() {
+        let poison = Poison::new(0x0123_4567_89ab_cdef);
+        let mut filled = [0; 20];
+        poison.fill(&mut filled);
+        let words: Vec<u32> = filled.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+        assert_eq!(words, [0, 1, 2, 3, 4].map(|i| poison.word(i)));
     }
 
     #[test]

@@ -8,14 +8,18 @@ use crate::builder::{Builder, Job, open_plain};
 use crate::errand::{self, Errand};
 use crate::judge::{EnvError, coins};
 use crate::message::{EvolveAnswer, EvolveQuestion};
-use crate::python::{Framework, Interpreters};
+use crate::outcome::{decided, design};
+use crate::python::{self, Framework, Interpreters};
 use crate::sandbox::{Confinement, SandboxError};
 use ::foreign::evolve::{Evaluator, EvolveTask};
 use model::{Estimate, Fidelity, Interval, Rule, Seconds, Stage, Trust, Verdict};
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const DRIVER: &str = include_str!("evaluate.py");
@@ -71,14 +75,17 @@ impl From<SandboxError> for Broken {
 /// The environment's failures, and an initial program that does not evaluate.
 pub fn answer(question: &EvolveQuestion) -> Result<EvolveAnswer, EnvError> {
     let begin = Instant::now();
-    let confinement = if question.unconfined { Confinement::Unconfined } else { Confinement::Confined };
+    let confinement = Confinement::from_flag(question.terms.unconfined);
+    if confinement == Confinement::Confined {
+        readable(&question.task)?;
+    }
     let mut judging = Judging {
         question,
         builder: Builder::new(confinement)?,
         interpreters: Interpreters::default(),
         confinement,
         coins: coins(None),
-        deadline: begin + Duration::from(question.cap),
+        deadline: begin + Duration::from(question.terms.cap),
         seen: [Vec::new(), Vec::new()],
     };
     let mut answer = EvolveAnswer {
@@ -88,7 +95,7 @@ pub fn answer(question: &EvolveQuestion) -> Result<EvolveAnswer, EnvError> {
         units: Vec::new(),
         means: BTreeMap::new(),
         evaluations: 0,
-        trust: if question.unconfined { Trust::Unconfined } else { Trust::Open },
+        trust: if question.terms.unconfined { Trust::Unconfined } else { Trust::Open },
         remarks: vec![WARNING.to_owned()],
         total: Seconds(0.0),
     };
@@ -117,7 +124,8 @@ impl Judging<'_> {
         // The candidate's gate: one evaluation, before time goes into the noise.
         let candidate = self.evaluate(1)?;
         self.score(&candidate, 1)?;
-        if self.question.fidelity == Fidelity::Gate {
+        let terms = self.question.terms;
+        if terms.fidelity == Fidelity::Gate {
             return Ok(Verdict::Equivalent);
         }
         let mut same = Vec::new();
@@ -125,35 +133,19 @@ impl Judging<'_> {
             same.push(self.unit([0, 0], scale)?);
         }
         let sigma = stats::robust::mad_sigma(&same).max(NOISE_LEAST);
-        let clip = stats::Clip::of_sigma(sigma);
-        let margin = self.question.margin;
-        let design = match self.question.fidelity {
-            Fidelity::Fixed { alpha, process_pairs } => {
-                stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
-            }
-            Fidelity::Anytime { alpha, max_process_pairs } => {
-                stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize)
-            }
-            Fidelity::Gate => unreachable!("returned above"),
-        };
+        let design = design(terms.fidelity, terms.margin, sigma).expect("a gate has returned");
         let mut session = stats::Session::new(design);
         loop {
             let y = self.unit([0, 1], scale)?;
             answer.units.push(-y);
-            let stopped = matches!(session.push(y), stats::Progress::Stop(_));
-            if !stopped && Instant::now() < self.deadline {
+            let progress = session.push(y);
+            if progress == stats::Progress::Continue && Instant::now() < self.deadline {
                 continue;
             }
             let summary = session.summary();
             let interval = Interval { low: -summary.estimate.high, high: -summary.estimate.low };
             answer.gain = Some(Estimate { value: -summary.estimate.value, interval });
-            return Ok(match summary.decision {
-                _ if !stopped && summary.p.is_some() => Verdict::Undecided,
-                stats::Decision::Better => Verdict::Better,
-                stats::Decision::Worse => Verdict::Worse,
-                stats::Decision::Equivalent => Verdict::Equivalent,
-                stats::Decision::Undecided => Verdict::Undecided,
-            });
+            return Ok(decided(&summary, progress));
         }
     }
 
@@ -203,7 +195,8 @@ impl Judging<'_> {
         let (log, status) = errand::run(self.confinement, &errand)?;
         let failed = |stage, cause: &str| {
             let said = log.trim().lines().last().unwrap_or_default();
-            Broken::Program(program, Verdict::Failed { stage, cause: format!("{cause}: {said}") })
+            let fix = if said.starts_with("ModuleNotFoundError") { python::NAME_ANOTHER } else { "" };
+            Broken::Program(program, Verdict::Failed { stage, cause: format!("{cause}: {said}{fix}") })
         };
         if libc::WIFSIGNALED(status) {
             return Err(failed(Stage::TimedOut, "a limit of time or memory, or a signal, ended the evaluation"));
@@ -235,12 +228,27 @@ impl Judging<'_> {
     }
 }
 
+/// A role that root starts is another user, who can't read what root keeps to itself.
+fn readable(task: &EvolveTask) -> Result<(), EnvError> {
+    // SAFETY: a plain system call.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let others_may =
+        |path: &Path, what: u32| fs::metadata(path).is_ok_and(|about| about.permissions().mode() & what == what);
+    if !is_root || (others_may(&task.folder, 0o5) && others_may(&task.folder.join(&task.evaluator), 0o4)) {
+        return Ok(());
+    }
+    Err(EnvError::Job(format!(
+        "root runs the evaluator as nobody, who may not read {0}: `chmod -R o+rX {0}`, or don't start rooflab as root",
+        task.folder.display()
+    )))
+}
+
 /// The role's arguments.
 fn arguments(
     task: &EvolveTask,
     job: &Job,
     confinement: Confinement,
-    (sees, program): (&[std::path::PathBuf], &str),
+    (sees, program): (&[PathBuf], &str),
 ) -> Vec<String> {
     let kind = match task.kind {
         Evaluator::Returns => "returns",

@@ -12,14 +12,16 @@ mod stage;
 
 use crate::builder::Builder;
 use crate::judge::{EnvError, coins};
+use crate::measure::unmeasured;
 use crate::message::{Answer, Question};
 use crate::outcome::combined;
 use crate::pairing::{Cores, Of, Spent};
 use crate::python::{Call, Framework, Interpreters, Item, PythonCode, Text};
 use crate::runner::Code;
 use crate::sandbox::Confinement;
-use ::foreign::{Input, Program, Shape, Style, Task};
-use model::{Digest, Judgement, Language, Overhead, Seconds, Source, Trust, Verdict};
+use ::foreign::traces::Errors;
+use ::foreign::{Dtype, Input, Program, Shape, Style, Task};
+use model::{Digest, Judgement, Language, Overhead, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload};
 use pair::Pairs;
 use rand_chacha::ChaCha12Rng;
 use std::rc::Rc;
@@ -32,6 +34,7 @@ struct Bench {
     confinement: Confinement,
     cores: Cores,
     coins: ChaCha12Rng,
+    /// What tensors are to the reference, and to whoever does not say otherwise.
     framework: Framework,
 }
 
@@ -41,7 +44,7 @@ struct Bench {
 /// The environment's failures, and a reference that doesn't work; the candidate's are in the judgement.
 pub fn answer(question: &Question) -> Result<Answer, EnvError> {
     let begin = Instant::now();
-    let confinement = if question.unconfined { Confinement::Unconfined } else { Confinement::Confined };
+    let confinement = Confinement::from_flag(question.terms.unconfined);
     let cores = Cores::detect();
     cores.pin();
     let mut bench = Bench {
@@ -87,23 +90,17 @@ fn trust(confinement: Confinement, candidate: &Program) -> Trust {
     }
 }
 
-/// PyTorch where any of the texts imports it, or a tensor is of a type that NumPy lacks.
+/// The reference's: PyTorch where it imports it, or a tensor is of a type that NumPy lacks.
 fn framework(task: &Task) -> Framework {
-    let programs = [Some(&task.reference), Some(&task.candidate), task.against.as_ref()];
-    let texts = programs.into_iter().flatten().filter(|program| program.language == Language::Python);
-    let mut files = texts.flat_map(|program| &program.files);
     let is_bf16 = |shape: &Shape| {
-        let inputs = shape.inputs.iter().filter_map(|input| match input {
-            Input::Tensor(tensor, _) => Some(tensor),
-            Input::Scalar(..) => None,
-        });
-        inputs.chain(&shape.outputs).any(|tensor| tensor.dtype == ::foreign::Dtype::Bf16)
+        let tensors = shape.tensors().map(|(tensor, _)| tensor).chain(&shape.outputs);
+        tensors.map(|tensor| tensor.dtype).any(|dtype| dtype == Dtype::Bf16)
     };
-    if files.any(|(_, text)| Framework::of(text) == Framework::Torch) || task.shapes.iter().any(is_bf16) {
-        Framework::Torch
-    } else {
-        Framework::Numpy
-    }
+    if imports_torch(&task.reference) || task.shapes.iter().any(is_bf16) { Framework::Torch } else { Framework::Numpy }
+}
+
+fn imports_torch(program: &Program) -> bool {
+    program.files.iter().any(|(_, text)| Framework::of(text) == Framework::Torch)
 }
 
 impl Bench {
@@ -112,37 +109,53 @@ impl Bench {
         let deadline = Instant::now() + Duration::from(question.cap);
         let described = if task.shapes.is_empty() { vec![self.describe(task)?] } else { Vec::new() };
         let shapes = if described.is_empty() { &task.shapes } else { &described };
+        // All of them, also after one that failed: a benchmark wants to know of each.
         for (i, shape) in shapes.iter().enumerate() {
-            let begin = Instant::now();
-            let reference = self.code(&task.reference, shape)?.map_err(EnvError::Against)?;
-            let base = match &task.against {
-                Some(base) => self.code(base, shape)?.map_err(EnvError::Against)?,
-                None => reference.clone(),
-            };
-            let candidate = match self.code(&task.candidate, shape)? {
-                Ok(code) => code,
-                Err(verdict) => return Ok(verdict),
-            };
-            answer.judgement.artefact = digest(&candidate);
-            answer.judgement.overhead.build = answer.judgement.overhead.build + Seconds::from(begin.elapsed());
-            let draws = task.draws.as_ref().map(|program| self.drawing(program, shape)).transpose()?;
-            let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
             let left = deadline.saturating_duration_since(Instant::now()) / (shapes.len() - i) as u32;
-            let mut pairs = Pairs::new(&stage, self.confinement, self.cores, &mut self.coins)?;
-            let (judged, errors) = pairs.judge(question, Instant::now() + left, spent)?;
-            for remark in pairs.remarks() {
-                if !answer.judgement.remarks.contains(&remark) {
-                    answer.judgement.remarks.push(remark);
-                }
-            }
-            let is_measured = judged.verdict.is_measured();
+            let (judged, errors) = self.shape(question, (shape, left), &mut answer.judgement, spent)?;
             answer.judgement.shapes.push(judged);
             answer.errors.push(errors);
-            if !is_measured {
-                break;
-            }
         }
         Ok(combined(&answer.judgement.shapes))
+    }
+
+    fn shape(
+        &mut self,
+        question: &Question,
+        (shape, left): (&Shape, Duration),
+        judgement: &mut Judgement,
+        spent: &mut Spent,
+    ) -> Result<(ShapeJudgement, Errors), EnvError> {
+        let task = &question.task;
+        let begin = Instant::now();
+        let reference = self.code(&task.reference, shape)?.map_err(EnvError::Against)?;
+        let base = match &task.against {
+            Some(base) => self.code(base, shape)?.map_err(EnvError::Against)?,
+            None => reference.clone(),
+        };
+        let candidate = self.code(&task.candidate, shape)?;
+        let draws = task.draws.as_ref().map(|program| self.drawing(program, shape)).transpose()?;
+        judgement.overhead.build = judgement.overhead.build + Seconds::from(begin.elapsed());
+        let candidate = match candidate {
+            Ok(code) => code,
+            Err(verdict) => {
+                let workload = Workload { name: shape.name.clone(), axes: shape.axes.clone() };
+                return Ok((ShapeJudgement { verdict, ..unmeasured(&workload) }, Errors::default()));
+            }
+        };
+        judgement.artefact = digest(&candidate);
+        if let Code::Artefact(artefact) = &candidate {
+            judgement.log.clone_from(&artefact.log);
+        }
+        let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
+        let mut pairs = Pairs::new(&stage, self.confinement, self.cores, &mut self.coins)?;
+        let judged = pairs.judge(&question.terms, begin + left, spent)?;
+        for remark in pairs.remarks() {
+            if !judgement.remarks.contains(&remark) {
+                judgement.remarks.push(remark);
+            }
+        }
+        Ok(judged)
     }
 
     /// The code of a program, ready for a runner.
@@ -183,9 +196,9 @@ impl Bench {
     }
 
     fn python(&mut self, program: &Program, call: Call) -> Result<Rc<PythonCode>, EnvError> {
-        let interpreter = self.interpreters.get(self.framework)?;
-        let text =
-            Text { files: &program.files, main: &program.main, entry: &program.entry, framework: self.framework };
+        let framework = if imports_torch(program) { Framework::Torch } else { self.framework };
+        let interpreter = self.interpreters.get(framework)?;
+        let text = Text { files: &program.files, main: &program.main, entry: &program.entry, framework };
         Ok(Rc::new(PythonCode::new(interpreter, &text, call)?))
     }
 }

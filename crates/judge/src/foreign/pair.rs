@@ -7,12 +7,13 @@ use super::check::{Found, Poison};
 use super::stage::{self, Stage};
 use super::{of_a_side, of_the_problem};
 use crate::judge::{EnvError, LIMIT};
-use crate::message::Question;
-use crate::outcome::{Measured, fill};
-use crate::pairing::{BATCH, BATCH_ONE_CORE, Cores, Of, ProcessPair, Spent};
+use crate::measure::unmeasured;
+use crate::message::Terms;
+use crate::outcome::{Measured, design, fill};
+use crate::pairing::{Cores, Of, ProcessPair, Spent};
 use crate::runner::{Runner, StartFailure};
 use crate::sandbox::Confinement;
-use crate::side::{Checked, Placement, Purpose, Side};
+use crate::side::{Checked, Placement, Purpose, Side, Watch};
 use ::foreign::traces::Errors;
 use model::{Fidelity, Seconds, ShapeJudgement, Verdict};
 use protocol::OP_CALL;
@@ -90,24 +91,12 @@ impl<'a> Pairs<'a> {
     /// The environment's and the problem's failures.
     pub fn judge(
         &mut self,
-        question: &Question,
+        terms: &Terms,
         deadline: Instant,
         spent: &mut Spent,
     ) -> Result<(ShapeJudgement, Errors), EnvError> {
-        let mut shape = ShapeJudgement {
-            workload: self.stage.sides[0].workload.clone(),
-            verdict: Verdict::Equivalent,
-            ln: None,
-            e: None,
-            p: None,
-            units: Vec::new(),
-            pairs: 0,
-            candidate: None,
-            against: None,
-            checks: 0,
-            worst_error: 0.0,
-        };
-        match self.measure(question, deadline, &mut shape, spent) {
+        let mut shape = unmeasured(&self.stage.sides[0].workload);
+        match self.measure(terms, deadline, &mut shape, spent) {
             Ok(()) => {}
             Err(Broken::Environment(error)) => return Err(error),
             Err(Broken::Side(of, verdict)) => shape.verdict = of_a_side(of, verdict)?,
@@ -129,7 +118,7 @@ impl<'a> Pairs<'a> {
 
     fn measure(
         &mut self,
-        question: &Question,
+        terms: &Terms,
         deadline: Instant,
         shape: &mut ShapeJudgement,
         spent: &mut Spent,
@@ -142,31 +131,20 @@ impl<'a> Pairs<'a> {
         self.limit = base.mul_f64(SLOWEST).max(LIMIT);
         self.found = Found::default();
         shape.candidate = Some(self.gate(Of::Candidate, spent)?.into());
-        let design = |sigma: f64| {
-            let clip = stats::Clip::of_sigma(sigma);
-            match question.fidelity {
-                Fidelity::Gate => None,
-                Fidelity::Fixed { alpha, process_pairs } => {
-                    Some(stats::Design::fixed(alpha, question.margin, clip, process_pairs as usize))
-                }
-                Fidelity::Anytime { alpha, max_process_pairs } => {
-                    Some(stats::Design::anytime(alpha, question.margin, clip, max_process_pairs as usize))
-                }
-            }
-        };
-        if question.fidelity == Fidelity::Gate {
+        shape.verdict = Verdict::Equivalent;
+        if terms.fidelity == Fidelity::Gate {
             return Ok(());
         }
         let sigma = self.noise(deadline, spent)?;
-        let mut session = stats::Session::new(design(sigma).expect("a gate has returned"));
+        let design = design(terms.fidelity, terms.margin, sigma).expect("a gate has returned");
+        let mut session = stats::Session::new(design);
         let mut units = Vec::new();
         loop {
             let unit = self.unit([Of::Against, Of::Candidate], spent)?;
             let progress = session.push(unit.y);
             units.push(unit);
-            let stopped = matches!(progress, stats::Progress::Stop(_));
-            if stopped || Instant::now() > deadline {
-                fill(shape, &Measured { summary: session.summary(), units, stopped });
+            if progress != stats::Progress::Continue || Instant::now() > deadline {
+                fill(shape, &Measured { summary: session.summary(), units, progress });
                 return Ok(());
             }
         }
@@ -254,8 +232,11 @@ impl<'a> Pairs<'a> {
         let poison = stage::poison(side, calls, placement, self.coins);
         spent.draw += begin.elapsed();
         let order = side.order(OP_CALL, calls, placement);
-        let time = runner.batch(&order, self.limit).map_err(|ending| Broken::Side(of, ending.verdict()))?;
+        let mut watch = Watch::new(side, (calls, placement), |word| poison.word(word), self.coins);
+        let time = runner.batch_watched(&order, self.limit, || watch.look());
+        let time = time.map_err(|ending| Broken::Side(of, ending.verdict()))?;
         spent.calls += time;
+        watch.verdict().map_err(|verdict| Broken::Side(of, verdict))?;
         let begin = Instant::now();
         self.check((of, side), calls, placement, poison)?;
         spent.check += begin.elapsed();
@@ -291,8 +272,6 @@ impl<'a> Pairs<'a> {
     }
 
     fn calls(&self, of: Of, call: Duration) -> usize {
-        let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
-        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
-        (wanted.ceil() as usize).clamp(1, self.stage.sides[of as usize].calls_max)
+        self.cores.calls(call, self.stage.sides[of as usize].calls_max)
     }
 }

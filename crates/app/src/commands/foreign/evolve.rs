@@ -22,13 +22,7 @@ pub fn run(args: &JudgeArgs, (folder, candidate, base): (&Path, &Path, Option<&P
     let mut task = ::foreign::evolve::task(folder, candidate, base)?;
     task.metric.clone_from(&args.metric);
     let name = task.name.clone();
-    let question = EvolveQuestion {
-        task,
-        fidelity: judge::fidelity(args),
-        margin: args.margin,
-        cap: args.cap,
-        unconfined: args.unconfined,
-    };
+    let question = EvolveQuestion { task, terms: super::terms(args) };
     let voice = Voice::new(Quiet);
     let answer = JudgeProcess::evolve(question, move |text| voice.say(&Notice::Working { text }))?;
     if Format::from_flag(args.json) == Format::Json {
@@ -53,10 +47,7 @@ fn show(name: &str, candidate: &str, answer: &EvolveAnswer) -> String {
     for remark in &answer.remarks {
         text += &format!("warning: {remark}\n");
     }
-    if answer.trust == Trust::Unconfined {
-        text += "unconfined: it ran without a sandbox, so nothing is promised\n";
-    }
-    text
+    text + if answer.trust == Trust::Unconfined { judge::promise(answer.trust) } else { "" }
 }
 
 #[cfg(test)]
