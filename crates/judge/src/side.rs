@@ -3,6 +3,7 @@
 //! Inputs are shared by both sides and drawn while every runner is stopped; outputs, scratch and packed weights are a
 //! side's own, so that no side can find the other's answers.
 
+mod slot;
 mod watch;
 
 use crate::memory::Memory;
@@ -14,27 +15,13 @@ use protocol::{MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, OP_CALL, Order};
 use rand::{Rng, RngExt};
 use std::io;
 use std::rc::Rc;
+pub use slot::{Placement, Slot};
 pub use watch::Watch;
 
 /// Bytes after every argument that must stay as they are: one cache line.
 const CANARY: usize = 64;
 /// Fresh data of one batch at most: drawing costs the judge about 1 ns a byte.
 const BATCH_BYTES: usize = 16 << 20;
-
-/// One argument of a side.
-#[derive(Clone)]
-pub struct Slot {
-    /// Who writes it, and when.
-    pub role: Role,
-    /// Its memory.
-    pub memory: Rc<Memory>,
-    /// Bytes of one call.
-    pub bytes: usize,
-    /// Bytes from one call's to the next call's; 0 where all calls share one.
-    pub stride: usize,
-    /// What it is to an interpreter.
-    pub array: Option<Rc<Array>>,
-}
 
 /// What a runner is started for: which arguments it may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,15 +40,6 @@ impl Purpose {
             Self::Prepare => role == Role::Packed,
         }
     }
-}
-
-/// Where arguments lie in their memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
-    /// One after the other, a canary between.
-    Pool,
-    /// One call, each argument flush against the guard after it.
-    Back,
 }
 
 /// One side.
@@ -367,27 +345,6 @@ impl Batch {
     /// Its order.
     pub fn order(&self, side: &Side) -> Order {
         side.order(OP_CALL, self.calls, self.placement)
-    }
-}
-
-impl Slot {
-    /// Where a call's argument begins in its memory.
-    pub fn offset(&self, call: usize, placement: Placement) -> usize {
-        match placement {
-            Placement::Pool => call * self.stride,
-            // Pointers are promised to be 64-byte aligned; the slack after an odd size is under a cache line.
-            Placement::Back => (self.memory.len() - self.bytes) & !63,
-        }
-    }
-
-    /// What follows the argument up to the next call's or the guard.
-    pub fn canary(&self, call: usize, placement: Placement) -> &mut [u8] {
-        let end = self.offset(call, placement) + self.bytes;
-        let length = match placement {
-            Placement::Pool => self.stride - self.bytes,
-            Placement::Back => self.memory.len() - end,
-        };
-        self.memory.part(end, length & !3)
     }
 }
 

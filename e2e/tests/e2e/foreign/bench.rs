@@ -92,15 +92,24 @@ impl Folder {
             "outputs": {"y": {"shape": ["rows", "cols"], "dtype": "float32"}},
             "reference": REFERENCE
         });
-        let workload = json!({
-            "uuid": "w1",
-            "axes": {"rows": 64},
-            "inputs": {"x": {"type": "random"}, "bias": {"type": "random"}, "scale": {"type": "scalar", "value": 0.5}},
-            "tolerance": bound
-        });
         std::fs::write(folder.path().join("definition.json"), definition.to_string()).unwrap();
-        std::fs::write(folder.path().join("workload.jsonl"), format!("{workload}\n")).unwrap();
-        Self(folder)
+        let folder = Self(folder);
+        folder.workloads(&[64], bound);
+        folder
+    }
+
+    /// One workload for each number of rows.
+    fn workloads(&self, rows: &[i64], bound: &Value) {
+        let workload = |rows: &i64| {
+            let inputs = json!({
+                "x": {"type": "random"},
+                "bias": {"type": "random"},
+                "scale": {"type": "scalar", "value": 0.5}
+            });
+            json!({"uuid": format!("w{rows}"), "axes": {"rows": rows}, "inputs": inputs, "tolerance": bound})
+        };
+        let lines: String = rows.iter().map(|rows| format!("{}\n", workload(rows))).collect();
+        std::fs::write(self.path().join("workload.jsonl"), lines).unwrap();
     }
 
     fn path(&self) -> &Path {
@@ -127,14 +136,18 @@ impl Folder {
     }
 
     fn judge(&self, candidate: &Path) -> Ended {
-        let mut command = rooflab(["judge", "--json", "--fixed", "8", "--traces"]);
+        let mut command = rooflab(["judge", "--json", "--cap", "1s", "--traces"]);
         command.arg(self.path().join("traces.jsonl")).arg(self.path()).arg(candidate);
         rig::run(&mut command, seconds(LIMIT))
     }
 
-    fn trace(&self) -> Value {
+    fn traces(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path().join("traces.jsonl")).expect("traces were written");
-        serde_json::from_str(text.lines().last().expect("a trace")).expect("JSON")
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    fn trace(&self) -> Value {
+        self.traces().pop().expect("a trace")
     }
 }
 
@@ -157,7 +170,7 @@ fn honest_solutions_pass_and_leave_traces() {
         assert!(judgement.verdict.is_measured(), "{language} {entry}: {}", judgement.verdict);
         let trace = folder.trace();
         assert_eq!(trace["definition"], "biased_softmax_c256", "{trace}");
-        assert_eq!(trace["workload"]["uuid"], "w1", "{trace}");
+        assert_eq!(trace["workload"]["uuid"], "w64", "{trace}");
         let evaluation = &trace["evaluation"];
         assert_eq!(evaluation["status"], "PASSED", "{trace}");
         for (part, field) in
@@ -204,6 +217,20 @@ fn dishonest_solutions_have_a_verdict_and_a_status() {
     check("def run(x, bias, scale):\n    x += 1\n", &refused(Rule::WroteInput), "RUNTIME_ERROR");
     check("def run(x, bias, scale):\n    open('/etc/passwd')\n", &refused(Rule::SystemCall), "RUNTIME_ERROR");
     check("def run(x, bias, scale)\n", &failed(Stage::Load), "COMPILE_ERROR");
+}
+
+#[test]
+fn every_workload_has_its_trace() {
+    let _alone = rig::alone();
+    let folder = Folder::new(&tight());
+    folder.workloads(&[64, 32], &tight());
+    let wrong_on_64 = RETURNS_DICT.replace("return {", "return x if len(x) == 64 else {");
+    let judgement = judgement(&folder.judge(&folder.solution("python", "main.py::run", &wrong_on_64, false)));
+    assert!(matches!(judgement.verdict, Verdict::Failed { stage: Stage::Invalid, .. }), "{}", judgement.verdict);
+    let traces = folder.traces();
+    let said: Vec<_> =
+        traces.iter().map(|t| (t["workload"]["uuid"].as_str(), t["evaluation"]["status"].as_str())).collect();
+    assert_eq!(said, [(Some("w64"), Some("INCORRECT_NUMERICAL")), (Some("w32"), Some("PASSED"))]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use problems::Problem;
 use std::path::{Path, PathBuf};
 
 /// Extensions of candidates' files.
-const KINDS: [&str; 5] = ["c", "cpp", "rs", "py", "json"];
+const KINDS: [&str; 7] = ["c", "cc", "cpp", "cxx", "rs", "py", "json"];
 
 /// Runs it.
 ///
