@@ -12,7 +12,7 @@ use std::path::Path;
 /// What its evaluator allows in float32.
 pub const BOUND: Bound = Bound { absolute: 1e-4, relative: 1e-4, share: 1.0 };
 
-/// Makes the model at its first call, with weights from the seed, and calls it.
+/// Makes the model at its first call, with weights from the seed, and calls it; in training mode, as its evaluator does.
 const CALLS: &str = "\
 import torch
 from MODULE import CLASS as Class
@@ -24,7 +24,7 @@ def run(seed, init, *inputs):
     with torch.no_grad():
         if not made:
             torch.manual_seed(seed)
-            made.append(Class(*init).eval())
+            made.append(Class(*init))
         return made[0](*inputs)
 ";
 

@@ -20,7 +20,7 @@ def said(value):
 init = list(problem.get_init_inputs())
 inputs = list(problem.get_inputs())
 with torch.no_grad():
-    outputs = problem.Model(*init).eval()(*inputs)
+    outputs = problem.Model(*init)(*inputs)
 outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 text = json.dumps({"init": init, "inputs": [said(v) for v in inputs], "outputs": [said(v) for v in outputs]})
 with open(result + ".part", "w") as file:
