@@ -106,7 +106,7 @@ fn imports_torch(program: &Program) -> bool {
 impl Bench {
     fn shapes(&mut self, question: &Question, answer: &mut Answer, spent: &mut Spent) -> Result<Verdict, EnvError> {
         let task = &question.task;
-        let deadline = Instant::now() + Duration::from(question.cap);
+        let deadline = Instant::now() + Duration::from(question.terms.cap);
         let described = if task.shapes.is_empty() { vec![self.describe(task)?] } else { Vec::new() };
         let shapes = if described.is_empty() { &task.shapes } else { &described };
         // All of them, also after one that failed: a benchmark wants to know of each.
