@@ -23,7 +23,18 @@ else:
             verdict = json.load(file)
         if not verdict.get("correct", True):
             raise SystemExit("the evaluator calls it incorrect: " + str(verdict.get("error")))
-numbers = {str(k): float(v) for k, v in metrics.items() if isinstance(v, (int, float)) or hasattr(v, "__float__")}
+
+
+def number(value):
+    # Evaluators return texts and arrays beside their scores.
+    try:
+        return None if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+numbers = {str(name): number(value) for name, value in metrics.items()}
+numbers = {name: value for name, value in numbers.items() if value is not None}
 with open(result + ".part", "w") as file:
     # NaN and infinities as Python writes them would be no JSON.
     json.dump({k: v if v - v == 0 else None for k, v in numbers.items()}, file)

@@ -2,6 +2,8 @@
 
 use crate::rig::{self, Ended, rooflab, seconds};
 use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 const LIMIT: u64 = 240;
@@ -32,7 +34,7 @@ def load(path):
 
 def evaluate(path):
     error = abs(load(path).run() - 144) / 144
-    return {'combined_score': (1 - error / 2) * random.gauss(1.0, 0.01), 'error': error}
+    return {'combined_score': (1 - error / 2) * random.gauss(1.0, 0.01), 'error': error, 'note': 'x', 'all': [1, 2]}
 ";
 
 const WRITING_EVALUATOR: &str = "\
@@ -50,15 +52,22 @@ def main(program_path, results_dir):
         json.dump({'correct': value <= 144, 'error': 'too large'}, file)
 ";
 
-fn task() -> tempfile::TempDir {
+/// A folder that the sandbox's user may read, as a person's is.
+fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("our own folder");
+    folder
+}
+
+fn task() -> tempfile::TempDir {
+    let folder = folder();
     write(folder.path(), "evaluator.py", EVALUATOR);
     write(folder.path(), "initial_program.py", INITIAL);
     folder
 }
 
 fn write(folder: &Path, name: &str, text: &str) {
-    std::fs::write(folder.join(name), text).expect("a file of the task");
+    fs::write(folder.join(name), text).expect("a file of the task");
 }
 
 fn judge(folder: &Path, candidate: &str, arguments: &[&str]) -> Ended {
@@ -106,9 +115,22 @@ fn bad_programs_have_verdicts() {
 }
 
 #[test]
+fn a_folder_that_the_sandboxs_user_may_not_read_is_named_with_the_fix() {
+    let folder = task();
+    if folder.path().metadata().expect("our own folder").uid() != 0 {
+        println!("skipped: only root's roles are another user's");
+        return;
+    }
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("our own folder");
+    let ended = judge(folder.path(), INITIAL, &[]);
+    ended.expect(4);
+    assert!(super::said(&ended).contains("chmod -R o+rX"), "{ended}");
+}
+
+#[test]
 fn an_evaluator_that_writes_its_results() {
     let _alone = rig::alone();
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder();
     write(folder.path(), "evaluate.py", WRITING_EVALUATOR);
     write(folder.path(), "evaluator_part.py", EVALUATOR);
     write(folder.path(), "initial.py", INITIAL);
