@@ -4,6 +4,7 @@
 
 mod compare;
 mod export;
+mod foreign;
 mod judge;
 mod ledger;
 mod map;

@@ -4,10 +4,11 @@
 
 use crate::judge::{EnvError, Judge};
 use crate::library::{self, Exports};
+use crate::python;
 use crate::runner::Code;
 use crate::sandbox::SandboxError;
 use crate::side::Side;
-use model::{Arm, Digest, Library, Verdict};
+use model::{Arm, Digest, Language, Library, Verdict};
 use problems::BaselineCode;
 use std::time::Duration;
 
@@ -27,8 +28,12 @@ pub fn digest(arm: &Arm) -> Digest {
 /// The inner result is the candidate's; the outer one the environment's or the question's.
 pub fn resolve(judge: &mut Judge, arm: &Arm) -> Result<Result<Code, Verdict>, EnvError> {
     match arm {
+        Arm::Source(source) if source.language == Language::Python => Ok(Ok(python::candidate(judge, source)?)),
         Arm::Source(source) => {
-            let unit = judge.problem.unit(source);
+            let unit = match source.language {
+                Language::Rust => judge.problem.rust_unit(source),
+                _ => judge.problem.unit(source),
+            };
             let prepare = judge.problem.prepare_symbol();
             Ok(judge.builder.candidate(source, &unit, prepare.as_deref())?.map(Code::Artefact))
         }

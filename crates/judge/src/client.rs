@@ -2,7 +2,7 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Interrupt, Opened, Ready, Request, Response};
+use crate::message::{Answer, EvolveAnswer, EvolveQuestion, Interrupt, Opened, Question, Ready, Request, Response};
 use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
@@ -58,7 +58,7 @@ pub struct JudgeProcess {
 
 /// What a judge says that can be interrupted.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Judged {
     /// All that was measured.
     pub judgement: Judgement,
     /// Whether it was cut short, so that there is no verdict.
@@ -100,11 +100,7 @@ impl JudgeProcess {
         silence: Duration,
         progress: impl FnMut(&str) + Send + 'static,
     ) -> Result<(Self, Opened), JudgeError> {
-        let mut child =
-            Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
-        let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
-        let mut judge = Self { child, requests: Some(requests), responses, progress: Box::new(progress), silence };
+        let mut judge = Self::spawn(silence, progress)?;
         let request = Request::Open {
             problem: opening.problem.to_owned(),
             unconfined: opening.unconfined,
@@ -114,6 +110,41 @@ impl JudgeProcess {
         };
         match judge.ask(&request)? {
             Response::Opened { opened } => Ok((judge, *opened)),
+            other => Err(JudgeError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
+    fn spawn(silence: Duration, progress: impl FnMut(&str) + Send + 'static) -> Result<Self, JudgeError> {
+        let mut child =
+            Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
+        let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
+        Ok(Self { child, requests: Some(requests), responses, progress: Box::new(progress), silence })
+    }
+
+    /// Starts this very binary as a judge and asks it about a problem in somebody else's format.
+    ///
+    /// # Errors
+    /// When the environment fails, the problem's reference does not work, or its tolerance judges nothing.
+    pub fn foreign(question: Question, progress: impl FnMut(&str) + Send + 'static) -> Result<Answer, JudgeError> {
+        let mut judge = Self::spawn(SILENCE, progress)?;
+        match judge.ask(&Request::Foreign { question: Box::new(question) })? {
+            Response::Foreign { answer } => Ok(*answer),
+            other => Err(JudgeError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
+    /// Starts this very binary as a judge and lets a task's own evaluator score a program.
+    ///
+    /// # Errors
+    /// When the environment fails, or the initial program does not evaluate.
+    pub fn evolve(
+        question: EvolveQuestion,
+        progress: impl FnMut(&str) + Send + 'static,
+    ) -> Result<EvolveAnswer, JudgeError> {
+        let mut judge = Self::spawn(SILENCE, progress)?;
+        match judge.ask(&Request::Evolve { question: Box::new(question) })? {
+            Response::Evolved { answer } => Ok(*answer),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
     }
@@ -130,14 +161,14 @@ impl JudgeProcess {
     ///
     /// # Errors
     /// As [`Self::judge`].
-    pub fn judge_until_interrupted(&mut self, job: &Job) -> Result<Answer, JudgeError> {
+    pub fn judge_until_interrupted(&mut self, job: &Job) -> Result<Judged, JudgeError> {
         self.judge_as(job, Interrupt::Answers)
     }
 
-    fn judge_as(&mut self, job: &Job, interrupt: Interrupt) -> Result<Answer, JudgeError> {
+    fn judge_as(&mut self, job: &Job, interrupt: Interrupt) -> Result<Judged, JudgeError> {
         let request = Request::Judge { job: job.clone(), interrupt };
         match self.ask_within(&request, self.silence.saturating_add(job.cap.into()))? {
-            Response::Judged { judgement, is_cut_short } => Ok(Answer { judgement: *judgement, is_cut_short }),
+            Response::Judged { judgement, is_cut_short } => Ok(Judged { judgement: *judgement, is_cut_short }),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
     }

@@ -10,6 +10,7 @@ use crate::measure::Task;
 use crate::message::{Opened, Ready};
 use crate::outcome::{combined, survives};
 use crate::pairing::{Cores, Spent};
+use crate::python::Interpreters;
 use crate::runner::Code;
 use crate::sandbox::{Confinement, SandboxError};
 use crate::side::{Checked, Side};
@@ -79,6 +80,8 @@ pub struct Judge {
     pub sigmas: HashMap<String, f64>,
     /// Gates passed, by arm and workload.
     pub gated: HashMap<(Digest, String), (Checked, Duration)>,
+    /// Interpreters for Python candidates, looked for when the first comes.
+    pub interpreters: Interpreters,
     /// Memory by workload, kept from job to job: populating it is most of a start.
     pub stage: HashMap<String, [Side; 2]>,
 }
@@ -111,6 +114,7 @@ impl Judge {
             known: HashMap::new(),
             sigmas: HashMap::new(),
             gated: HashMap::new(),
+            interpreters: Interpreters::default(),
             stage: HashMap::new(),
         })
     }
@@ -261,6 +265,15 @@ impl Judge {
         if [&job.candidate, &job.against].iter().any(|arm| matches!(arm, Arm::Library(_))) {
             judgement.remarks.push(UNVETTED.to_owned());
         }
+        for code in [&candidate, &against] {
+            if let Code::Python(python) = code {
+                judgement.artefact.get_or_insert(python.digest);
+                judgement.remarks.push(format!("run by {}", python.interpreter));
+                if judgement.trust == Trust::Sealed {
+                    judgement.trust = Trust::Open;
+                }
+            }
+        }
         judgement.overhead.build = begin.elapsed().into();
         let deadline = Instant::now() + Duration::from(job.cap);
         let workloads = self.workloads(&job.slice)?;
@@ -318,7 +331,8 @@ impl Judge {
     }
 }
 
-fn coins(seed: Option<u64>) -> ChaCha12Rng {
+/// The judge's own coins, from the kernel's entropy unless a test gives a seed.
+pub fn coins(seed: Option<u64>) -> ChaCha12Rng {
     use rand::SeedableRng;
     let mut bytes = [0; 32];
     match seed {

@@ -16,11 +16,15 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod errand;
+#[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
 #[cfg(target_os = "linux")]
 mod folder;
+#[cfg(target_os = "linux")]
+mod foreign;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -36,7 +40,11 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
 #[cfg(target_os = "linux")]
+mod python;
+#[cfg(target_os = "linux")]
 mod quarantine;
+#[cfg(target_os = "linux")]
+mod recipe;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]

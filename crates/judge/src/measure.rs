@@ -4,7 +4,7 @@
 
 use crate::arm;
 use crate::judge::{EnvError, Judge, Known, LIMIT};
-use crate::outcome::{Measured, fill, normalise};
+use crate::outcome::{Measured, design, fill, normalise};
 use crate::pairing::{Broken, Of, Pairing, Spent};
 use crate::runner::Code;
 use crate::sandbox::SandboxError;
@@ -161,17 +161,8 @@ impl Judge {
 
     fn measure(&mut self, meeting: &Meeting<'_>, spent: &mut Spent) -> Result<Measured, Broken> {
         let sigma = self.sigma(meeting, spent)?;
-        let clip = stats::Clip::of_sigma(sigma);
-        let margin = meeting.task.job.margin;
-        let design = match meeting.task.job.fidelity {
-            Fidelity::Fixed { alpha, process_pairs } => {
-                stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
-            }
-            Fidelity::Anytime { alpha, max_process_pairs } => {
-                stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize)
-            }
-            Fidelity::Gate => unreachable!("a gate is not timed"),
-        };
+        let job = meeting.task.job;
+        let design = design(job.fidelity, job.margin, sigma).expect("a gate is not timed");
         let mut session = stats::Session::new(design);
         let mut units = Vec::new();
         let mut coins = self.fork_coins();
@@ -187,9 +178,8 @@ impl Judge {
             let progress = session.push(unit.y);
             units.push(unit);
             // One unit at least: an estimate without evidence is still an estimate.
-            let stopped = matches!(progress, stats::Progress::Stop(_));
-            if stopped || Instant::now() > meeting.task.deadline {
-                return Ok(Measured { summary: session.summary(), units, stopped });
+            if progress != stats::Progress::Continue || Instant::now() > meeting.task.deadline {
+                return Ok(Measured { summary: session.summary(), units, progress });
             }
         }
     }

@@ -3,8 +3,12 @@
 //! The app asks one thing at a time. `Progress` lines may come before the answer; every request ends with exactly
 //! one other response.
 
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict, Workload};
+use ::foreign::Task;
+use ::foreign::evolve::EvolveTask;
+use ::foreign::traces::Errors;
+use model::{Certificate, Digest, Estimate, Fidelity, Job, Judgement, Map, Seconds, Source, Trust, Verdict, Workload};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What the app asks.
@@ -43,6 +47,16 @@ pub enum Request {
         sustained: Seconds,
         /// Earlier looks at the held-out slice of this problem.
         looks: u32,
+    },
+    /// Judge a candidate for a problem in somebody else's format; nothing is opened before. Answer: `Foreign`.
+    Foreign {
+        /// The question.
+        question: Box<Question>,
+    },
+    /// Let a task's own evaluator score a program; nothing is opened before. Answer: `Evolved`.
+    Evolve {
+        /// The question.
+        question: Box<EvolveQuestion>,
     },
     /// Write the candidate's artefact, built and vetted, to a file. Answer: `Exported`.
     Export {
@@ -100,6 +114,16 @@ pub enum Response {
         #[serde(default)]
         is_cut_short: bool,
     },
+    /// The answer to `Foreign`.
+    Foreign {
+        /// The answer.
+        answer: Box<Answer>,
+    },
+    /// The answer to `Evolve`.
+    Evolved {
+        /// The answer.
+        answer: Box<EvolveAnswer>,
+    },
     /// The answer to `Climb`.
     Climbed {
         /// The certificate.
@@ -135,4 +159,69 @@ pub struct Opened {
     pub sandbox: Vec<String>,
     /// Warnings for people: one core, other load, and what to do.
     pub warnings: Vec<String>,
+}
+
+/// How a question about somebody else's problem is to be answered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Terms {
+    /// How deep.
+    pub fidelity: Fidelity,
+    /// Differences of ln time inside +-margin do not matter; of a score, as a share.
+    pub margin: f64,
+    /// Wall-clock limit of the whole question.
+    pub cap: Seconds,
+    /// Go on without the sandbox where it can't be set up.
+    pub unconfined: bool,
+}
+
+/// A question about a problem in somebody else's format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Question {
+    /// The problem with its candidate.
+    pub task: Task,
+    /// How it is to be answered.
+    pub terms: Terms,
+}
+
+/// Its answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// As for any candidate; "against" is the reference unless the task names another base.
+    pub judgement: Judgement,
+    /// The candidate's largest errors, shape by shape.
+    pub errors: Vec<Errors>,
+    /// Libraries of the interpreters that ran, with their versions.
+    pub libraries: Vec<(String, String)>,
+}
+
+/// A question about a program that its task's own evaluator scores.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EvolveQuestion {
+    /// The task with its candidate.
+    pub task: EvolveTask,
+    /// How it is to be answered.
+    pub terms: Terms,
+}
+
+/// Its answer. Higher scores are better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvolveAnswer {
+    /// Of the candidate against the initial program.
+    pub verdict: Verdict,
+    /// The metric that decided.
+    pub metric: String,
+    /// How much higher the candidate's score is, as a share of the initial program's.
+    pub gain: Option<Estimate>,
+    /// One gain a pair of evaluations: the raw data.
+    pub units: Vec<f64>,
+    /// Means of every metric: initial program, candidate.
+    pub means: BTreeMap<String, [Option<f64>; 2]>,
+    /// Evaluations in all.
+    pub evaluations: u32,
+    /// What is promised.
+    pub trust: Trust,
+    /// For people.
+    pub remarks: Vec<String>,
+    /// By the wall clock.
+    pub total: Seconds,
 }

@@ -63,6 +63,13 @@ impl Cores {
             libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
         }
     }
+
+    /// Calls that make a batch long enough to time, where one takes `call`; `most` is what the memory has room for.
+    pub fn calls(self, call: Duration, most: usize) -> usize {
+        let shortest = if self.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
+        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
+        (wanted.ceil() as usize).clamp(1, most)
+    }
 }
 
 /// Why a measurement has no result.
@@ -281,7 +288,7 @@ impl Pairing<'_> {
     /// Runs a batch, and looks at its outputs in the instant of done.
     fn watched(&self, of: Of, runner: &mut Runner, batch: &Batch, coins: &mut impl Rng) -> Result<Duration, Broken> {
         let side = self.sides[of as usize];
-        let mut watch = Watch::new(side, batch, coins);
+        let mut watch = Watch::new(side, (batch.calls, batch.placement), |_| batch.poison, coins);
         let look = || watch.look();
         let time = runner.batch_watched(&batch.order(side), self.limit, look).map_err(|ending| of.ended(&ending))?;
         if self.is_checked[of as usize] {
@@ -356,9 +363,7 @@ impl Pairing<'_> {
         if weights.map(|slot| slot.bytes).sum::<usize>() > REUSED {
             return 1;
         }
-        let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
-        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
-        (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)
+        self.cores.calls(call, self.sides[side].calls_max)
     }
 
     fn rows(&self, call: Duration) -> usize {

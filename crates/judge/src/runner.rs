@@ -7,16 +7,23 @@ use crate::cgroup::Member;
 use crate::interrupt;
 use crate::library;
 use crate::memory::Memory;
+use crate::python::{Array, PythonCode};
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
 use model::{Rule, Stage, Verdict};
-use protocol::{Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_SANDBOX_FAILED};
+use protocol::{
+    Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_RAISED, STATE_READING,
+    STATE_SANDBOX_FAILED, STATE_SEALED,
+};
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Loading takes 5-10 ms; a machine under load may take far longer.
 const LOAD_LIMIT: Duration = Duration::from_secs(20);
+/// An interpreter with NumPy takes 0.2 s to start, with PyTorch 2 s, and more on a loaded machine.
+const INTERPRETER_LIMIT: Duration = Duration::from_secs(60);
 /// Spins between two looks at whether the runner still lives: about 0.3 ms.
 const SPINS: u32 = 1 << 13;
 
@@ -35,6 +42,8 @@ pub enum Code {
         /// Loop turns.
         spin: u64,
     },
+    /// A Python candidate, for an interpreter of its own.
+    Python(Rc<PythonCode>),
 }
 
 /// One argument's memory as the runner gets it.
@@ -44,6 +53,8 @@ pub struct Argument {
     pub memory: Rc<Memory>,
     /// Whether the runner may write it.
     pub writable: bool,
+    /// What it is to an interpreter; our own probes have none.
+    pub array: Option<Rc<Array>>,
 }
 
 /// How a runner ended when it should have gone on.
@@ -59,6 +70,8 @@ pub enum Ending {
     TimedOut(Duration),
     /// Whoever asked does not want to wait for it any more.
     Interrupted,
+    /// A Python candidate raised an exception.
+    Raised(String),
 }
 
 impl Ending {
@@ -75,6 +88,12 @@ impl Ending {
             Self::Signalled(libc::SIGXCPU) => failed(Stage::TimedOut, "it used up its CPU time".to_owned()),
             Self::Signalled(signal) => failed(Stage::Crashed, signal_name(*signal)),
             Self::Exited(code) => failed(Stage::Crashed, format!("it ended its process with code {code}")),
+            // NumPy's own words for a write to an argument that is an input.
+            Self::Raised(note) if note.contains("read-only") => {
+                Verdict::Refused { rule: Rule::WroteInput, detail: note.clone() }
+            }
+            Self::Raised(note) if note.contains("INCORRECT_") => failed(Stage::Invalid, note.clone()),
+            Self::Raised(note) => failed(Stage::Crashed, note.clone()),
             Self::TimedOut(limit) => {
                 failed(Stage::TimedOut, format!("no answer within {}", model::Seconds::from(*limit)))
             }
@@ -118,6 +137,7 @@ pub struct Runner {
     child: Child,
     control: Memory,
     arguments: Vec<Argument>,
+    /// Of the last order; an interpreter's first is the leave to run the candidate's text.
     sequence: u32,
     /// Whether judge and runner share a core: then a judge that spins would wait for the runner for ever.
     shares_core: bool,
@@ -137,34 +157,93 @@ impl Runner {
         assert!(arguments.len() <= MAX_ARGUMENTS, "more arguments than the control page has room for");
         let os = |e| StartFailure::Sandbox(SandboxError::Os(e));
         let control = Memory::new(size_of::<Control>()).map_err(os)?;
-        let (code_word, spin) = match code {
-            Code::Artefact(artefact) if artefact.behind.is_some() => (protocol::LIBRARY.to_owned(), 0),
-            Code::Artefact(_) => (protocol::ARTEFACT.to_owned(), 0),
-            Code::Kernel { name, spin } => (format!("kernel:{name}"), *spin),
-        };
-        let mut words =
-            vec![protocol::RUNNER_ROLE.to_owned(), confinement.word().to_owned(), code_word, spin.to_string()];
         let mut descriptors = vec![(control.descriptor(), protocol::FD_CONTROL)];
-        if let Code::Artefact(artefact) = code {
-            descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
-            descriptors.extend(artefact.behind.as_ref().map(|file| (file.as_raw_fd(), protocol::FD_LIBRARY)));
-        }
+        let runner = |code: String, spin: u64| {
+            vec![protocol::RUNNER_ROLE.to_owned(), confinement.word().to_owned(), code, spin.to_string()]
+        };
+        let mut sees: &[PathBuf] = &[];
+        let mut words = match code {
+            Code::Artefact(artefact) => {
+                descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
+                descriptors.extend(artefact.behind.as_ref().map(|file| (file.as_raw_fd(), protocol::FD_LIBRARY)));
+                let word = if artefact.behind.is_some() { protocol::LIBRARY } else { protocol::ARTEFACT };
+                runner(word.to_owned(), 0)
+            }
+            Code::Kernel { name, spin } => runner(format!("kernel:{name}"), *spin),
+            Code::Python(python) => {
+                descriptors.push((python.source.as_raw_fd(), protocol::FD_ARTEFACT));
+                sees = &python.interpreter.folders;
+                python.words(confinement, arguments)
+            }
+        };
         for (i, argument) in arguments.iter().enumerate() {
             words.push(format!("{}:{}", if argument.writable { "w" } else { "r" }, argument.memory.len()));
             descriptors.push((argument.memory.descriptor(), protocol::FD_ARGUMENTS + i as i32));
         }
-        let member = Member::Runner;
-        let start = Start { confinement, arguments: &words, descriptors: &descriptors, core, member, writable: None };
+        let start = Start {
+            confinement,
+            arguments: &words,
+            descriptors: &descriptors,
+            core,
+            member: Member::Runner,
+            writable: None,
+            sees,
+        };
         let child = Child::start(&start)?;
         let mut runner =
             Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };
+        if let Code::Python(python) = code {
+            runner.await_seal(python, confinement)?;
+        }
         runner.await_ready(confinement)?;
         Ok(runner)
     }
 
+    /// Waits for an interpreter's seal, and lets it go on to the candidate's first line once the kernel has confirmed it.
+    /// What goes wrong before the candidate's text is read is the environment's fault, what goes wrong after is not.
+    fn await_seal(&mut self, python: &PythonCode, confinement: Confinement) -> Result<(), StartFailure> {
+        let begin = Instant::now();
+        loop {
+            // Asked first: it may say what is wrong, and end.
+            let ended = self.child.ended();
+            let state = self.state();
+            match state {
+                STATE_LOADING | STATE_READING => {}
+                STATE_SEALED => break,
+                _ => return Ok(()),
+            }
+            let how = match ended {
+                Some(status) if libc::WIFSIGNALED(status) => signal_name(libc::WTERMSIG(status)),
+                Some(status) => format!("code {}", libc::WEXITSTATUS(status)),
+                None if begin.elapsed() > INTERPRETER_LIMIT => format!("nothing within {INTERPRETER_LIMIT:?}"),
+                None => {
+                    std::thread::sleep(Duration::from_micros(200));
+                    continue;
+                }
+            };
+            if state == STATE_LOADING {
+                return Err(StartFailure::Sandbox(python.interpreter.broken(&how)));
+            }
+            let cause = format!("the interpreter was reading its text and loading what it imports: {how}");
+            return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
+        }
+        if confinement == Confinement::Confined {
+            check_seal(self.child.pid()).map_err(StartFailure::Candidate)?;
+        }
+        self.sequence = 1;
+        // SAFETY: the page lives as long as `self`.
+        unsafe { (*self.page()).go.store(self.sequence, Ordering::Release) };
+        Ok(())
+    }
+
+    /// Whether nothing of a candidate's has run yet, so that what the runner says is our own code's word.
+    fn is_ours(&self) -> bool {
+        self.sequence == 0
+    }
+
     fn await_ready(&mut self, confinement: Confinement) -> Result<(), StartFailure> {
         let begin = Instant::now();
-        while self.state() == STATE_LOADING && self.child.ended().is_none() {
+        while matches!(self.state(), STATE_LOADING | STATE_SEALED) && self.child.ended().is_none() {
             if begin.elapsed() > LOAD_LIMIT {
                 let cause = "it did not load in time".to_owned();
                 return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
@@ -172,7 +251,7 @@ impl Runner {
             std::thread::sleep(Duration::from_micros(100));
         }
         match self.state() {
-            STATE_SANDBOX_FAILED => return Err(SandboxError::Step(self.note()).into()),
+            STATE_SANDBOX_FAILED if self.is_ours() => return Err(SandboxError::Step(self.note()).into()),
             STATE_LOAD_FAILED => {
                 let verdict = Verdict::Failed { stage: Stage::Load, cause: library::explained(&self.note()) };
                 return Err(StartFailure::Candidate(verdict));
@@ -180,9 +259,8 @@ impl Runner {
             _ => {}
         }
         if !self.child.stop() {
-            // Nothing of a candidate's runs before the runner is ready: this exit code is our own.
             let ending = self.ending();
-            if ending == Ending::Exited(protocol::EXIT_SANDBOX) {
+            if self.is_ours() && ending == Ending::Exited(protocol::EXIT_SANDBOX) {
                 return Err(SandboxError::Step("a root of its own, or its cgroup".to_owned()).into());
             }
             return Err(StartFailure::Candidate(ending.verdict()));
@@ -274,6 +352,9 @@ impl Runner {
             return Ending::Signalled(libc::WTERMSIG(status));
         }
         let code = libc::WEXITSTATUS(status);
+        if self.state() == STATE_RAISED {
+            return Ending::Raised(self.note());
+        }
         if self.state() == STATE_FAULT {
             // SAFETY: the page lives as long as `self`.
             let (address, bases) = unsafe { ((*self.page()).fault, (*self.page()).bases) };
@@ -313,5 +394,16 @@ fn check_seal(pid: i32) -> Result<(), Verdict> {
     if !holds("Seccomp: 2") || !holds("NoNewPrivs: 1") {
         return refused(Rule::TamperedRunner, "the seal is not in force".to_owned());
     }
+    // A runner puts on two filters: the loader's, then the seal. Kernels before 5.9 don't count them.
+    let ours = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let (Some(own), Some(its)) = (filters(&ours), filters(&status))
+        && its < own + 2
+    {
+        return refused(Rule::TamperedRunner, format!("{its} filters where {} are due", own + 2));
+    }
     Ok(())
+}
+
+fn filters(status: &str) -> Option<u32> {
+    status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:")?.trim().parse().ok())
 }

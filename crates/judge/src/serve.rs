@@ -3,7 +3,7 @@
 use crate::judge::{EnvError, Judge};
 use crate::message::{Interrupt, Request, Response};
 use crate::sandbox::Confinement;
-use crate::{export, interrupt, ladder};
+use crate::{export, foreign, interrupt, ladder};
 use std::io::{BufRead, Write};
 
 /// Runs the role until its input ends.
@@ -35,8 +35,7 @@ pub fn judge_main() -> ! {
 
 fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvError> {
     if let Request::Open { problem, unconfined, seed, map, ready } = request {
-        let confinement = if unconfined { Confinement::Unconfined } else { Confinement::Confined };
-        let mut opening = Judge::open(&problem, confinement, seed, map.map(|map| *map))?;
+        let mut opening = Judge::open(&problem, Confinement::from_flag(unconfined), seed, map.map(|map| *map))?;
         if let Some(before) = judge {
             opening.inherit(before);
         }
@@ -44,9 +43,15 @@ fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvEr
         *judge = Some(opening);
         return Ok(Response::Opened { opened });
     }
+    if let Request::Foreign { question } = request {
+        return Ok(Response::Foreign { answer: Box::new(foreign::answer(&question)?) });
+    }
+    if let Request::Evolve { question } = request {
+        return Ok(Response::Evolved { answer: Box::new(foreign::evolve::answer(&question)?) });
+    }
     let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
     match request {
-        Request::Open { .. } => unreachable!("answered above"),
+        Request::Open { .. } | Request::Foreign { .. } | Request::Evolve { .. } => unreachable!("answered above"),
         Request::Judge { job, interrupt: means } => {
             if means == Interrupt::Answers {
                 interrupt::listen();

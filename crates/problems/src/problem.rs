@@ -98,6 +98,15 @@ impl Dtype {
         }
     }
 
+    /// Its name in Rust, and ours.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I32 => "i32",
+        }
+    }
+
     /// Its name in C.
     pub fn c(self) -> &'static str {
         match self {
@@ -208,6 +217,16 @@ impl Problem {
         let scope = self.scope(workload);
         let size = |argument: &Argument| argument.bytes(&scope).expect("a shape that has been checked");
         self.arguments.iter().map(size).collect()
+    }
+
+    /// Dimensions of the argument `index`, slowest first.
+    ///
+    /// # Panics
+    /// As [`Self::workload_bytes`].
+    pub fn dimensions(&self, index: usize, workload: &Workload) -> Vec<usize> {
+        let scope = self.scope(workload);
+        let count = |dimension: &Expression| dimension.count(&scope).expect("a shape that has been checked");
+        self.arguments[index].shape.iter().map(count).collect()
     }
 
     /// Whether every argument of this shape has a size that the judge will allocate.

@@ -3,22 +3,24 @@
 //! Must not call a compiler. The texts depend on the problem and the candidate alone.
 
 use crate::problem::{Argument, Problem, Role};
-use model::Source;
+use model::{Language, Source};
 use std::fmt::Write;
 
 impl Problem {
-    /// `problem.h`: the constants, the prototype of the entry, and that of its `prepare` where weights can be packed.
+    /// `problem.h`: the constants, the prototype of the entry, and that of its `prepare` where weights can be packed; both
+    /// are C functions in C++ too.
     pub fn header(&self) -> String {
         let guard = format!("ROOFLAB_{}_H", self.entry.to_uppercase());
         let mut text = format!("#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "#define {} {value}", name.to_uppercase());
         }
+        text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         let _ = writeln!(text, "void {}({});", self.entry, self.parameters(&self.call_arguments()));
         if self.packed().is_some() {
             let _ = writeln!(text, "void {}_prepare({});", self.entry, self.parameters(&self.prepare_arguments()));
         }
-        text.push_str("#endif\n");
+        text.push_str("#ifdef __cplusplus\n}\n#endif\n#endif\n");
         text
     }
 
@@ -42,7 +44,8 @@ impl Problem {
     /// The whole translation unit of a candidate: header, its text, and the two functions that the runner calls,
     /// `rooflab_entry` and `rooflab_prepare`, both `(void *const *buffers, const int64_t *sizes)`.
     ///
-    /// A line `#include "problem.h"` in the candidate is blanked, since the header already stands before it.
+    /// The two are C functions in a C++ candidate too. A line `#include "problem.h"` in the candidate is blanked, since
+    /// the header already stands before it.
     pub fn unit(&self, source: &Source) -> String {
         let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
         // Only a candidate that mentions `prepare` gets a reference to it: an unresolved weak symbol would otherwise
@@ -52,8 +55,9 @@ impl Problem {
         if prepares {
             let _ = writeln!(text, "#pragma weak {prepare}");
         }
-        let _ = writeln!(text, "#line 1 \"candidate.c\"\n{}", without_header(&source.text));
-        self.push_entries(&mut text, prepares.then_some(prepare.as_str()));
+        let extension = source.language.extension();
+        let _ = writeln!(text, "#line 1 \"candidate.{extension}\"\n{}", without_header(&source.text));
+        self.push_entries(&mut text, source.language, prepares.then_some(prepare.as_str()));
         text
     }
 
@@ -64,23 +68,25 @@ impl Problem {
         for name in prepare.into_iter().chain([self.entry.as_str()]) {
             let _ = writeln!(text, "#pragma weak {name}");
         }
-        self.push_entries(&mut text, prepare);
+        self.push_entries(&mut text, Language::C, prepare);
         text
     }
 
     /// The two functions that the runner calls.
-    fn push_entries(&self, text: &mut String, prepare: Option<&str>) {
+    fn push_entries(&self, text: &mut String, language: Language, prepare: Option<&str>) {
         text.push_str("#line 1 \"rooflab.c\"\n");
+        let linkage = if language == Language::Cpp { "extern \"C\" " } else { "" };
         let _ = writeln!(
             text,
-            "__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \
+            "{linkage}__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \
              (void)b, (void)s;\n    {}({});\n}}",
             self.entry,
             self.values(&self.call_arguments())
         );
-        text.push_str(
-            "__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) {\n    \
-             (void)b, (void)s;\n",
+        let _ = writeln!(
+            text,
+            "{linkage}__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) \
+             {{\n    (void)b, (void)s;",
         );
         if let Some(prepare) = prepare {
             let _ = writeln!(text, "    if ({prepare}) {prepare}({});", self.values(&self.prepare_arguments()));
@@ -129,17 +135,17 @@ impl Problem {
         )
     }
 
-    fn packed(&self) -> Option<usize> {
+    pub(crate) fn packed(&self) -> Option<usize> {
         self.arguments.iter().position(|argument| argument.role == Role::Packed)
     }
 
-    fn call_arguments(&self) -> Vec<(usize, bool)> {
+    pub(crate) fn call_arguments(&self) -> Vec<(usize, bool)> {
         let read_only = |argument: &Argument| argument.role.is_input() || argument.role == Role::Packed;
         self.arguments.iter().enumerate().map(|(i, argument)| (i, read_only(argument))).collect()
     }
 
     /// The weights, then the packed buffer.
-    fn prepare_arguments(&self) -> Vec<(usize, bool)> {
+    pub(crate) fn prepare_arguments(&self) -> Vec<(usize, bool)> {
         let weights = (0..self.arguments.len()).filter(|i| self.arguments[*i].role == Role::Weight);
         weights.map(|i| (i, true)).chain(self.packed().map(|i| (i, false))).collect()
     }
@@ -167,7 +173,7 @@ fn constness(read_only: bool) -> &'static str {
 }
 
 /// Whether `text` holds `name` as a whole identifier.
-fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
 }
 

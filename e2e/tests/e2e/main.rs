@@ -7,6 +7,7 @@ mod cli;
 mod compare;
 mod door;
 mod endings;
+mod foreign;
 mod judge;
 mod leaks;
 mod libraries;

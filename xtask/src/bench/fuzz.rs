@@ -18,10 +18,11 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// What each target reads.
-const TARGETS: [(&str, &str); 4] = [
+const TARGETS: [(&str, &str); 5] = [
     ("messages", "messages between app and judge"),
     ("problem", "problem.toml"),
     ("samples", "files of timings"),
+    ("formats", "other benchmarks' problems and solutions"),
     ("records", "maps, events, certificates, exports of a ledger"),
 ];
 

@@ -15,7 +15,7 @@ use crate::session::{Bench, problem, workload_names};
 use crate::terminal::Quiet;
 use ::compare::environment::Snapshot;
 use ::compare::{ArmReport, Comparison, SigmaOf, Unit};
-use judge::client::{Answer, JudgeError};
+use judge::client::{JudgeError, Judged};
 use judge::message::Ready;
 use model::{Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
 use problems::Problem;
@@ -64,7 +64,7 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
 }
 
 /// The judge's answer. Ctrl-C has it answer with what it has measured by then.
-fn ask(bench: &Bench, job: &Job, failed: impl Fn(JudgeError) -> Failure) -> Result<Answer, Failure> {
+fn ask(bench: &Bench, job: &Job, failed: impl Fn(JudgeError) -> Failure) -> Result<Judged, Failure> {
     let nothing = || Failure::Interrupted("interrupted before anything was measured".to_owned());
     // A terminal's Ctrl-C ends a judge that is still being opened: its death is no failure of the environment then.
     let or_interrupted = |failure| if interrupt::asked() { nothing() } else { failure };
