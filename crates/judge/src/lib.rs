@@ -15,6 +15,8 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod cores;
+#[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
@@ -46,6 +48,8 @@ mod sanitize;
 mod serve;
 #[cfg(target_os = "linux")]
 mod side;
+#[cfg(target_os = "linux")]
+mod standing;
 #[cfg(target_os = "linux")]
 mod vet;
 

@@ -123,7 +123,7 @@ impl Judge {
             sides,
             is_checked: meeting.is_ceiling.map(|is| !is),
             confinement: self.confinement,
-            cores: self.cores,
+            cores: &self.cores,
             limit,
         }
     }

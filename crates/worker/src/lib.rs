@@ -10,6 +10,8 @@ mod builder;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
+mod pool;
+#[cfg(target_os = "linux")]
 mod runner;
 
 #[cfg(target_os = "linux")]
