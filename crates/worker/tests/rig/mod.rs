@@ -3,6 +3,8 @@
 //!
 //! Must not stop the runner between batches: who drives it here trusts it.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use protocol::{Control, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, OP_CALL, STATE_READY};
 use std::fs::{self, File};
 use std::io::Write;
