@@ -158,6 +158,22 @@ fn a_time_below_what_the_probes_allow_is_refused() {
 }
 
 #[test]
+fn a_pool_without_enough_cores_is_refused_with_the_fix() {
+    let _alone = rig::alone();
+    let cores = std::thread::available_parallelism().expect("Linux says it").get();
+    if cores > 32 {
+        return;
+    }
+    let (_folder, problem) = rig::variant("rms-norm-silu-pool", &[("threads = 1", &format!("threads = {cores}"))]);
+    let ended = rig::run(&mut rooflab(["judge".as_ref(), problem.as_os_str(), "naive".as_ref()]), seconds(60));
+    let words = ended.expect(4).err.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let fix = if cores > 1 { format!("write `threads = {}`", cores - 1) } else { "leave `threads` out".to_owned() };
+    for part in [&format!("needs {} cores", cores + 1), &fix] {
+        assert!(words.contains(part.as_str()), "no `{part}` in:\n{ended}");
+    }
+}
+
+#[test]
 fn nothing_is_left_in_the_file_system() {
     let _alone = rig::alone();
     let folder = tempfile::tempdir().unwrap();
