@@ -33,6 +33,8 @@ const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTR
 pub struct Finding {
     /// The table's rows: what, and how much.
     pub rows: Vec<(String, String)>,
+    /// Figures for programs; empty where a bench has none.
+    pub milliseconds: Vec<(&'static str, f64)>,
     /// What was asked for, in words.
     pub target: String,
     /// Whether it was met.

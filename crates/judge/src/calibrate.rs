@@ -23,7 +23,7 @@ impl Judge {
     /// When the sandbox or the probe fails.
     pub fn times(&self, probe: &Side, n: usize) -> Result<Vec<Duration>, EnvError> {
         let failed = |verdict: Verdict| EnvError::Job(format!("our own probe failed: {verdict}"));
-        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(Purpose::Call), self.cores.runner);
+        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(Purpose::Call), &self.cores);
         let mut runner = start.map_err(|failure| match failure {
             StartFailure::Sandbox(error) => error.into(),
             StartFailure::Candidate(verdict) => failed(verdict),

@@ -5,11 +5,12 @@
 
 use crate::arm;
 use crate::builder::Builder;
+use crate::cores::Cores;
 use crate::interrupt;
 use crate::measure::Task;
 use crate::message::{Opened, Ready};
 use crate::outcome::{combined, survives};
-use crate::pairing::{Cores, Spent};
+use crate::pairing::Spent;
 use crate::python::Interpreters;
 use crate::runner::Code;
 use crate::sandbox::{Confinement, SandboxError};
@@ -98,10 +99,10 @@ impl Judge {
         map: Option<Map>,
     ) -> Result<Self, EnvError> {
         let problem = Problem::load(folder).map_err(|e| EnvError::Problem(render(e)))?;
+        let cores = Cores::detect(problem.threads).map_err(EnvError::Problem)?;
         let builder = Builder::new(confinement)?;
         let library = builder.oracle(&problem.oracle_unit())?;
         let oracle = Oracle::open(&problem, &library).map_err(|e| EnvError::Problem(e.to_string()))?;
-        let cores = Cores::detect();
         cores.pin();
         Ok(Self {
             problem,
@@ -139,13 +140,7 @@ impl Judge {
         for workload in &workloads[..count.min(workloads.len())] {
             self.known(workload)?;
         }
-        let mut warnings = Vec::new();
-        if self.cores.runner.is_none() {
-            warnings.push(
-                "one core: judge and runner share it, so batches are 10 ms and more and the noise is larger; give it two"
-                    .to_owned(),
-            );
-        }
+        let mut warnings: Vec<String> = self.cores.warning().into_iter().collect();
         if self.confinement == Confinement::Unconfined {
             warnings.push("unconfined: candidates run without any protection; every record says so".to_owned());
         }

@@ -16,6 +16,8 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod cores;
+#[cfg(target_os = "linux")]
 mod errand;
 #[cfg(target_os = "linux")]
 mod export;
@@ -57,6 +59,8 @@ mod sanitize;
 mod serve;
 #[cfg(target_os = "linux")]
 mod side;
+#[cfg(target_os = "linux")]
+mod standing;
 #[cfg(target_os = "linux")]
 mod vet;
 

@@ -126,7 +126,7 @@ impl Judge {
             sides,
             is_checked: meeting.is_ceiling.map(|is| !is),
             confinement: self.confinement,
-            cores: self.cores,
+            cores: &self.cores,
             limit,
         }
     }

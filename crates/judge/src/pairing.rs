@@ -3,6 +3,7 @@
 //! The process pair is the statistical unit: its y is the median over its pairs of ln(t_candidate / t_against).
 //! Every timed batch is a checked batch. Must not decide anything: `stats` does.
 
+use crate::cores::Cores;
 use crate::runner::{Ending, Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
@@ -12,11 +13,6 @@ use protocol::OP_PREPARE;
 use rand::{Rng, RngExt};
 use std::time::{Duration, Instant};
 
-/// Shortest batch: from here on the handshake (9 us to continue, 0.4 us to see it done) is below 0.3 % with a spread
-/// far below that.
-const BATCH: Duration = Duration::from_micros(300);
-/// Shortest batch where judge and runner share one core, and the scheduler is part of every batch.
-const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
 /// Time that one process pair should take; its two runners cost about 30 ms to start and end. At 60 ms (some 9 pairs of
 /// a 1.8 ms call) a unit's sigma was 2 to 4 % on a shared machine, and 2 % of difference was seen in 3 of 4 judgements.
 const PAIR_TIME: Duration = Duration::from_millis(130);
@@ -31,46 +27,6 @@ const REPEATED: Duration = Duration::from_millis(100);
 const REUSED: usize = 48 << 10;
 /// Share of a batch's time that sampled oracle rows may take.
 const CHECK_SHARE: f64 = 0.2;
-
-/// Where the candidates run.
-#[derive(Clone, Copy, Debug)]
-pub struct Cores {
-    /// The judge's.
-    pub judge: usize,
-    /// The runners'; none on a machine with one core.
-    pub runner: Option<usize>,
-}
-
-impl Cores {
-    /// The first and the last core that this process may use.
-    pub fn detect() -> Self {
-        // SAFETY: plain system calls on a local set.
-        let allowed: Vec<usize> = unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-            (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
-        };
-        let judge = allowed.first().copied().unwrap_or(0);
-        Self { judge, runner: allowed.last().copied().filter(|core| *core != judge) }
-    }
-
-    /// Pins the judge.
-    pub fn pin(self) {
-        // SAFETY: plain system calls on a local set.
-        unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(self.judge, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-        }
-    }
-
-    /// Calls that make a batch long enough to time, where one takes `call`; `most` is what the memory has room for.
-    pub fn calls(self, call: Duration, most: usize) -> usize {
-        let shortest = if self.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
-        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
-        (wanted.ceil() as usize).clamp(1, most)
-    }
-}
 
 /// Why a measurement has no result.
 pub enum Broken {
@@ -159,7 +115,7 @@ pub struct Pairing<'a> {
     /// Confinement.
     pub confinement: Confinement,
     /// Cores.
-    pub cores: Cores,
+    pub cores: &'a Cores,
     /// Longest batch.
     pub limit: Duration,
 }
@@ -252,7 +208,7 @@ impl Pairing<'_> {
 
     fn runner(&self, of: Of, purpose: Purpose) -> Result<Runner, Broken> {
         let side = self.sides[of as usize];
-        Runner::start(self.confinement, &side.code, &side.arguments(purpose), self.cores.runner)
+        Runner::start(self.confinement, &side.code, &side.arguments(purpose), self.cores)
             .map_err(|failure| of.started(failure))
     }
 

@@ -4,11 +4,13 @@
 
 use crate::builder::Artefact;
 use crate::cgroup::Member;
+use crate::cores::Cores;
 use crate::interrupt;
 use crate::library;
 use crate::memory::Memory;
 use crate::python::{Array, PythonCode};
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
+use crate::standing::Ground;
 use model::{Rule, Stage, Verdict};
 use protocol::{
     Control, MAX_ARGUMENTS, Order, STATE_FAULT, STATE_LOAD_FAILED, STATE_LOADING, STATE_RAISED, STATE_READING,
@@ -27,7 +29,7 @@ const INTERPRETER_LIMIT: Duration = Duration::from_secs(60);
 /// Spins between two looks at whether the runner still lives: about 0.3 ms.
 const SPINS: u32 = 1 << 13;
 
-/// Sleep between two looks at `done` on a machine with one core, where batches last 10 ms and more.
+/// Sleep between two looks at `done` where the judge shares its core with a candidate, and batches last 10 ms and more.
 const NAP: Duration = Duration::from_micros(50);
 
 /// What a runner calls.
@@ -72,6 +74,8 @@ pub enum Ending {
     Interrupted,
     /// A Python candidate raised an exception.
     Raised(String),
+    /// It reported a batch done while this many of its threads, of so many, were still at work.
+    AtWork(usize, usize),
 }
 
 impl Ending {
@@ -94,6 +98,10 @@ impl Ending {
             }
             Self::Raised(note) if note.contains("INCORRECT_") => failed(Stage::Invalid, note.clone()),
             Self::Raised(note) => failed(Stage::Crashed, note.clone()),
+            Self::AtWork(astray, threads) => Verdict::Refused {
+                rule: Rule::ExtraThread,
+                detail: format!("{astray} of {threads} threads were still at work when the batch was reported done"),
+            },
             Self::TimedOut(limit) => {
                 failed(Stage::TimedOut, format!("no answer within {}", model::Seconds::from(*limit)))
             }
@@ -139,8 +147,13 @@ pub struct Runner {
     arguments: Vec<Argument>,
     /// Of the last order; an interpreter's first is the leave to run the candidate's text.
     sequence: u32,
-    /// Whether judge and runner share a core: then a judge that spins would wait for the runner for ever.
+    /// Whether the judge shares its core with it: then a judge that spins would wait for the runner for ever.
     shares_core: bool,
+    /// Threads beside the calling one.
+    pool: usize,
+    /// Where all of its threads have to stand when a batch is done; none without a pool, or where a build has no such
+    /// place.
+    ground: Option<Ground>,
 }
 
 impl Runner {
@@ -152,17 +165,20 @@ impl Runner {
         confinement: Confinement,
         code: &Code,
         arguments: &[Argument],
-        core: Option<usize>,
+        cores: &Cores,
     ) -> Result<Self, StartFailure> {
         assert!(arguments.len() <= MAX_ARGUMENTS, "more arguments than the control page has room for");
         let os = |e| StartFailure::Sandbox(SandboxError::Os(e));
         let control = Memory::new(size_of::<Control>()).map_err(os)?;
         let mut descriptors = vec![(control.descriptor(), protocol::FD_CONTROL)];
+        // Code of our own has one thread, and an interpreter has its own.
+        let pool = if matches!(code, Code::Artefact(_)) { cores.pool.as_slice() } else { &[] };
         let runner = |code: String, spin: u64| {
-            vec![protocol::RUNNER_ROLE.to_owned(), confinement.word().to_owned(), code, spin.to_string()]
+            let role = [protocol::RUNNER_ROLE, confinement.word()].map(str::to_owned);
+            role.into_iter().chain([code, spin.to_string(), pool_word(pool)]).collect()
         };
         let mut sees: &[PathBuf] = &[];
-        let mut words = match code {
+        let mut words: Vec<String> = match code {
             Code::Artefact(artefact) => {
                 descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
                 descriptors.extend(artefact.behind.as_ref().map(|file| (file.as_raw_fd(), protocol::FD_LIBRARY)));
@@ -184,14 +200,21 @@ impl Runner {
             confinement,
             arguments: &words,
             descriptors: &descriptors,
-            core,
+            core: cores.runner,
             member: Member::Runner,
             writable: None,
             sees,
         };
         let child = Child::start(&start)?;
-        let mut runner =
-            Self { child, control, arguments: arguments.to_vec(), sequence: 0, shares_core: core.is_none() };
+        let mut runner = Self {
+            child,
+            control,
+            arguments: arguments.to_vec(),
+            sequence: 0,
+            shares_core: cores.are_shared(),
+            pool: pool.len(),
+            ground: None,
+        };
         if let Code::Python(python) = code {
             runner.await_seal(python, confinement)?;
         }
@@ -228,7 +251,7 @@ impl Runner {
             return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
         }
         if confinement == Confinement::Confined {
-            check_seal(self.child.pid()).map_err(StartFailure::Candidate)?;
+            check_seal(self.child.pid(), 1).map_err(StartFailure::Candidate)?;
         }
         self.sequence = 1;
         // SAFETY: the page lives as long as `self`.
@@ -266,7 +289,25 @@ impl Runner {
             return Err(StartFailure::Candidate(ending.verdict()));
         }
         if confinement == Confinement::Confined {
-            check_seal(self.child.pid()).map_err(StartFailure::Candidate)?;
+            check_seal(self.child.pid(), 1 + self.pool).map_err(StartFailure::Candidate)?;
+            self.find_ground()?;
+        }
+        Ok(())
+    }
+
+    /// Where the threads of a pool have to stand, in the runner's own word: nothing of a candidate's has run yet.
+    fn find_ground(&mut self) -> Result<(), StartFailure> {
+        // SAFETY: the control page lives as long as `self`.
+        let [begin, end] = unsafe { (&raw const (*self.page()).ground).read_volatile() };
+        if self.pool == 0 || begin == end {
+            return Ok(());
+        }
+        let ground = Ground { begin, end };
+        let step = |why: String| SandboxError::Step(format!("a look at the pool's threads (/proc/PID/task): {why}"));
+        match ground.look(self.child.pid()) {
+            Ok((_, 0)) => self.ground = Some(ground),
+            Ok((threads, astray)) => return Err(step(format!("{astray} of {threads} do not wait")).into()),
+            Err(error) => return Err(step(error.to_string()).into()),
         }
         Ok(())
     }
@@ -343,7 +384,14 @@ impl Runner {
         }
         let time = begin.elapsed();
         at_done();
-        if self.child.stop() { Ok(time) } else { Err(self.ending()) }
+        if !self.child.stop() {
+            return Err(self.ending());
+        }
+        match self.ground.map(|ground| ground.look(self.child.pid())) {
+            None | Some(Ok((_, 0))) => Ok(time),
+            Some(Ok((threads, astray))) => Err(Ending::AtWork(astray, threads)),
+            Some(Err(_)) => Err(self.ending()),
+        }
     }
 
     fn ending(&mut self) -> Ending {
@@ -382,24 +430,36 @@ impl Runner {
     }
 }
 
-/// The seal as the kernel reports it: one task, a seccomp filter, no way to new privileges.
-fn check_seal(pid: i32) -> Result<(), Verdict> {
+/// The pool's cores, as a runner reads them.
+fn pool_word(cores: &[usize]) -> String {
+    if cores.is_empty() {
+        return protocol::NO_POOL.to_owned();
+    }
+    cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The seal as the kernel reports it: the tasks that the judge knows of, on each a seccomp filter and no way to new
+/// privileges.
+fn check_seal(pid: i32, expected: usize) -> Result<(), Verdict> {
     let refused = |rule, detail: String| Err(Verdict::Refused { rule, detail });
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    if tasks != 1 {
-        return refused(Rule::ExtraThread, format!("{tasks} threads after load"));
+    let folder = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks: Vec<_> = folder.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    if tasks.len() != expected {
+        return refused(Rule::ExtraThread, format!("{} threads after load, not {expected}", tasks.len()));
     }
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let holds = |line: &str| status.lines().any(|have| have.split_whitespace().eq(line.split_whitespace()));
-    if !holds("Seccomp: 2") || !holds("NoNewPrivs: 1") {
-        return refused(Rule::TamperedRunner, "the seal is not in force".to_owned());
-    }
-    // A runner puts on two filters: the loader's, then the seal. Kernels before 5.9 don't count them.
     let ours = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    if let (Some(own), Some(its)) = (filters(&ours), filters(&status))
-        && its < own + 2
-    {
-        return refused(Rule::TamperedRunner, format!("{its} filters where {} are due", own + 2));
+    for task in tasks {
+        let status = std::fs::read_to_string(task.join("status")).unwrap_or_default();
+        let holds = |line: &str| status.lines().any(|have| have.split_whitespace().eq(line.split_whitespace()));
+        if !holds("Seccomp: 2") || !holds("NoNewPrivs: 1") {
+            return refused(Rule::TamperedRunner, "the seal is not in force".to_owned());
+        }
+        // A runner puts on two filters: the loader's, then the seal. Kernels before 5.9 don't count them.
+        if let (Some(own), Some(its)) = (filters(&ours), filters(&status))
+            && its < own + 2
+        {
+            return refused(Rule::TamperedRunner, format!("{its} filters where {} are due", own + 2));
+        }
     }
     Ok(())
 }

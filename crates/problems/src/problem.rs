@@ -20,6 +20,8 @@ pub struct Problem {
     pub entry: String,
     /// The language of its candidates.
     pub language: Language,
+    /// Threads of the pool that a candidate may use, beside the thread that calls it; 0 is no pool.
+    pub threads: usize,
     /// Constants, macros in upper case for the candidate.
     pub constants: BTreeMap<String, i64>,
     /// Axes, in the order of the function's trailing arguments.
@@ -294,6 +296,8 @@ impl Problem {
 /// Largest argument, bytes. Both arms hold every argument in shared memory several times over; populating 128 MB of
 /// maps already takes most of a runner's start.
 pub(crate) const LARGEST_ARGUMENT: usize = 64 << 20;
+/// Largest pool. Each thread spins on a core of its own while a call runs.
+pub(crate) const LARGEST_POOL: i64 = 32;
 
 impl Argument {
     /// Its size in a shape, bytes.

@@ -6,9 +6,28 @@ use crate::problem::{Argument, Problem, Role};
 use model::{Language, Source};
 use std::fmt::Write;
 
+/// What a candidate is told of the pool.
+const POOL: &str = "\
+/* Calls task(context, i) for every i from 0 to count - 1, on this thread and the pool's, and returns when all of these
+   calls have returned. In a task it is an ordinary loop. */
+typedef void rooflab_task(void *context, int64_t i);
+void rooflab_parallel(int64_t count, rooflab_task *task, void *context);";
+
+/// The pool's end in the library: the runner sets the pointer. Elsewhere, in a library that was exported, it is a loop.
+const PARALLEL: &str = "\
+__attribute__((visibility(\"default\"))) void (*rooflab_pool)(int64_t, rooflab_task *, void *);
+void rooflab_parallel(int64_t count, rooflab_task *task, void *context) {
+    if (rooflab_pool) {
+        rooflab_pool(count, task, context);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) task(context, i);
+}
+";
+
 impl Problem {
-    /// `problem.h`: the constants, the prototype of the entry, and that of its `prepare` where weights can be packed; both
-    /// are C functions in C++ too.
+    /// `problem.h`: the constants, the pool where there is one, the prototype of the entry, and that of its `prepare` where
+    /// weights can be packed; all are C functions in C++ too.
     pub fn header(&self) -> String {
         let guard = format!("ROOFLAB_{}_H", self.entry.to_uppercase());
         let mut text = format!("#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>\n");
@@ -16,6 +35,9 @@ impl Problem {
             let _ = writeln!(text, "#define {} {value}", name.to_uppercase());
         }
         text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+        if self.threads > 0 {
+            let _ = writeln!(text, "#define ROOFLAB_THREADS {}\n{POOL}", self.threads);
+        }
         let _ = writeln!(text, "void {}({});", self.entry, self.parameters(&self.call_arguments()));
         if self.packed().is_some() {
             let _ = writeln!(text, "void {}_prepare({});", self.entry, self.parameters(&self.prepare_arguments()));
@@ -92,6 +114,10 @@ impl Problem {
             let _ = writeln!(text, "    if ({prepare}) {prepare}({});", self.values(&self.prepare_arguments()));
         }
         text.push_str("}\n");
+        if self.threads > 0 {
+            // In C++ the header has made it a C function, and names of variables are the same in both.
+            text.push_str(PARALLEL);
+        }
     }
 
     /// The oracle's translation unit: `oracle.c` once with `real` as double and once as float, exporting

@@ -76,6 +76,9 @@ fn mistakes_are_shown_where_they_are() {
     check("rule = \"oracle-f32\"", "rule = \"1e-3\"", "unknown variant `1e-3`", "\"1e-3\"");
     check("file = \"baselines/naive.c\"", "", "needs one place for its code", "[[baseline]]");
     check("entry = \"sample\"", "entry = \"rooflab_entry\"", "names in `rooflab_` are taken", "\"rooflab_entry\"");
+    let entry = "entry = \"sample\"";
+    check(entry, &format!("{entry}\nthreads = 0"), "a pool of 0 threads can't be", "0");
+    check(entry, &format!("{entry}\nthreads = 33"), "a pool of 33 threads can't be", "33");
     check("[oracle]", "[oracle", "", "");
 }
 
@@ -179,6 +182,44 @@ fn headers_and_units() {
         "void attention_prefill(const float *q, const float *k, const float *v, float *out, float *scratch, int64_t len);"
     ));
     assert!(!attention.header().contains("prepare"));
+}
+
+#[test]
+fn a_pool_is_declared_and_handed_over() {
+    let problem = shipped("rms-norm-silu-pool");
+    assert_eq!((problem.threads, shipped("rms-norm-silu").threads), (1, 0));
+    insta::assert_snapshot!(problem.header(), @r"
+    #ifndef ROOFLAB_RMS_NORM_SILU_H
+    #define ROOFLAB_RMS_NORM_SILU_H
+    #include <stddef.h>
+    #include <stdint.h>
+    #define COLS 4096
+    #define ROOFLAB_THREADS 1
+    /* Calls task(context, i) for every i from 0 to count - 1, on this thread and the pool's, and returns when all of these
+       calls have returned. In a task it is an ordinary loop. */
+    typedef void rooflab_task(void *context, int64_t i);
+    void rooflab_parallel(int64_t count, rooflab_task *task, void *context);
+    void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows);
+    #endif
+    ");
+    let source = Source::c("");
+    let unit = problem.unit(&source);
+    insta::assert_snapshot!(unit.split_once("void rooflab_prepare").unwrap().1, @r#"
+    (void *const *b, const int64_t *s) {
+        (void)b, (void)s;
+    }
+    __attribute__((visibility("default"))) void (*rooflab_pool)(int64_t, rooflab_task *, void *);
+    void rooflab_parallel(int64_t count, rooflab_task *task, void *context) {
+        if (rooflab_pool) {
+            rooflab_pool(count, task, context);
+            return;
+        }
+        for (int64_t i = 0; i < count; i++) task(context, i);
+    }
+    "#);
+    for without in [shipped("rms-norm-silu").unit(&source), problem.oracle_unit()] {
+        assert!(!without.contains("rooflab_pool"), "{without}");
+    }
 }
 
 #[test]

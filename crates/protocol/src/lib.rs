@@ -64,6 +64,11 @@ pub const NOTE: usize = 240;
 pub const ENTRY: &str = "rooflab_entry";
 /// Symbol of the generated preparation, same signature; may be absent.
 pub const PREPARE: &str = "rooflab_prepare";
+/// Symbol of the generated pointer to `void run(int64_t count, void (*task)(void *, int64_t), void *context)`, which a
+/// runner with a pool points at its own; absent where the problem has no pool.
+pub const POOL: &str = "rooflab_pool";
+/// In the place of the pool's cores: none.
+pub const NO_POOL: &str = "-";
 
 /// Folders as one argument of a role: with a line's end between them, or `-` for none.
 pub fn folders(paths: &[PathBuf]) -> String {
@@ -117,6 +122,9 @@ pub struct Control {
     pub bases: [u64; MAX_ARGUMENTS],
     /// Runner -> judge: a zero-ended text.
     pub note: [u8; NOTE],
+    /// Runner -> judge, before anything is loaded: where its own instructions begin and end that serve batches; 0 where
+    /// they have no section of their own.
+    pub ground: [u64; 2],
 }
 
 /// What a batch is.

@@ -12,6 +12,8 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod evaluator;
 #[cfg(target_os = "linux")]
+mod pool;
+#[cfg(target_os = "linux")]
 mod python;
 #[cfg(target_os = "linux")]
 mod runner;

@@ -97,10 +97,10 @@ pub enum JudgeVerb {
 /// `rooflab judge selftest`.
 #[derive(Debug, clap::Args)]
 pub struct JudgeSelftestArgs {
-    /// Every row, honest twins timed in full, instead of those that take under 20 s together.
+    /// Every row, honest twins timed as well, instead of those that take under 20 s together. Some two minutes.
     #[arg(long)]
     pub all: bool,
-    /// Only rows whose name contains this.
+    /// Only rows whose name contains this, as with --all.
     #[arg(long, value_name = "TEXT", conflicts_with = "all")]
     pub only: Option<String>,
     /// Print JSON.

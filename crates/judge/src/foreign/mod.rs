@@ -11,11 +11,12 @@ mod pair;
 mod stage;
 
 use crate::builder::Builder;
+use crate::cores::Cores;
 use crate::judge::{EnvError, coins};
 use crate::measure::unmeasured;
 use crate::message::{Answer, Question};
 use crate::outcome::combined;
-use crate::pairing::{Cores, Of, Spent};
+use crate::pairing::{Of, Spent};
 use crate::python::{Call, Framework, Interpreters, Item, PythonCode, Text};
 use crate::runner::Code;
 use crate::sandbox::Confinement;
@@ -45,7 +46,7 @@ struct Bench {
 pub fn answer(question: &Question) -> Result<Answer, EnvError> {
     let begin = Instant::now();
     let confinement = Confinement::from_flag(question.terms.unconfined);
-    let cores = Cores::detect();
+    let cores = Cores::detect(0).map_err(EnvError::Problem)?;
     cores.pin();
     let mut bench = Bench {
         builder: Builder::new(confinement)?,
@@ -148,7 +149,7 @@ impl Bench {
             judgement.log.clone_from(&artefact.log);
         }
         let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
-        let mut pairs = Pairs::new(&stage, self.confinement, self.cores, &mut self.coins)?;
+        let mut pairs = Pairs::new(&stage, self.confinement, &self.cores, &mut self.coins)?;
         let judged = pairs.judge(&question.terms, begin + left, spent)?;
         for remark in pairs.remarks() {
             if !judgement.remarks.contains(&remark) {

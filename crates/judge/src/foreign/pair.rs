@@ -6,11 +6,12 @@
 use super::check::{Found, Poison};
 use super::stage::{self, Stage};
 use super::{of_a_side, of_the_problem};
+use crate::cores::Cores;
 use crate::judge::{EnvError, LIMIT};
 use crate::measure::unmeasured;
 use crate::message::Terms;
 use crate::outcome::{Measured, design, fill};
-use crate::pairing::{Cores, Of, ProcessPair, Spent};
+use crate::pairing::{Of, ProcessPair, Spent};
 use crate::runner::{Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Checked, Placement, Purpose, Side, Watch};
@@ -52,7 +53,7 @@ impl From<EnvError> for Broken {
 pub struct Pairs<'a> {
     stage: &'a Stage<'a>,
     confinement: Confinement,
-    cores: Cores,
+    cores: &'a Cores,
     coins: &'a mut ChaCha12Rng,
     oracle: Runner,
     draws: Option<Runner>,
@@ -68,11 +69,11 @@ impl<'a> Pairs<'a> {
     pub fn new(
         stage: &'a Stage<'a>,
         confinement: Confinement,
-        cores: Cores,
+        cores: &'a Cores,
         coins: &'a mut ChaCha12Rng,
     ) -> Result<Self, EnvError> {
         let start = |side: &Side, what: &str| {
-            Runner::start(confinement, &side.code, &side.arguments(Purpose::Call), cores.runner).map_err(|failure| {
+            Runner::start(confinement, &side.code, &side.arguments(Purpose::Call), cores).map_err(|failure| {
                 match failure {
                     StartFailure::Sandbox(error) => error.into(),
                     StartFailure::Candidate(verdict) => of_the_problem(what, &verdict),
@@ -210,7 +211,7 @@ impl<'a> Pairs<'a> {
     fn start(&self, of: Of, spent: &mut Spent) -> Result<Runner, Broken> {
         let begin = Instant::now();
         let side = &self.stage.sides[of as usize];
-        let runner = Runner::start(self.confinement, &side.code, &side.arguments(Purpose::Call), self.cores.runner);
+        let runner = Runner::start(self.confinement, &side.code, &side.arguments(Purpose::Call), self.cores);
         spent.runners += begin.elapsed();
         runner.map_err(|failure| match failure {
             StartFailure::Sandbox(error) => Broken::Environment(error.into()),
