@@ -139,11 +139,9 @@ impl Journal {
     /// What became of a cheat.
     pub fn fate(&self, peer: &str, file: &str) -> Option<Fate> {
         let first = self.line(peer, file, 1)?;
-        Some(match first.answer.verdict.is_scored() {
-            false => Fate::Caught,
-            true if [1, 2].into_iter().all(|look| self.seems_to_pay(peer, file, look)) => Fate::Pays,
-            true => Fate::Gainless,
-        })
+        let pays = [1, 2].into_iter().all(|look| self.seems_to_pay(peer, file, look));
+        let scored = if pays { Fate::Pays } else { Fate::Gainless };
+        Some(if first.answer.verdict.is_scored() { scored } else { Fate::Caught })
     }
 }
 

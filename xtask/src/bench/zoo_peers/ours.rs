@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 use zoo::{Kind, ROWS, Row};
 
 /// Long enough to see that a candidate is measured and whether it gains much.
-const CAP: [&str; 2] = ["--cap", "6s"];
+const CAP: [&str; 2] = ["--cap", "4s"];
 /// One shape of the Python candidates' problem: their interpreters start anew for every pair.
-const PYTHON: [&str; 4] = ["--workloads", "rows=16", "--cap", "20s"];
+const PYTHON: [&str; 4] = ["--workloads", "rows=16", "--cap", "8s"];
 
 /// What it is.
 pub fn about() -> &'static About {
