@@ -9,6 +9,7 @@ mod race;
 mod rate;
 mod record;
 mod slow;
+mod zoo_peers;
 
 use crate::workspace::{cargo, root, run as finish};
 use anyhow::{Context, Result, bail};
@@ -27,7 +28,8 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] = &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY];
+const ENTRIES: &[Entry] =
+    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY, zoo_peers::ENTRY];
 
 /// What a bench found.
 pub struct Finding {

@@ -84,6 +84,24 @@ const PEERS: &[Need] = &[Need {
     is_there: || on_path("hyperfine"),
 }];
 
+/// What the zoo needs to go before other evaluators, beyond their packages.
+const ZOO_PEERS: &[Need] = &[
+    Need {
+        what: "a Python that makes virtual environments",
+        why: "the other evaluators are installed in some",
+        packages: &["python3", "python3-venv"],
+        without: Without::Fail,
+        is_there: || has_python("venv, ensurepip"),
+    },
+    Need {
+        what: "unshare, setpriv and prlimit",
+        why: "hostile candidates go before evaluators that contain none",
+        packages: &["util-linux"],
+        without: Without::Fail,
+        is_there: || ["unshare", "setpriv", "prlimit"].into_iter().all(on_path),
+    },
+];
+
 /// Sees to every need of the tests.
 ///
 /// # Errors
@@ -99,6 +117,14 @@ pub fn meet() -> Result<()> {
 /// As [`meet`].
 pub fn meet_peers() -> Result<()> {
     see_to(PEERS)
+}
+
+/// Sees to what the zoo needs to go before other evaluators.
+///
+/// # Errors
+/// As [`meet`].
+pub fn meet_zoo_peers() -> Result<()> {
+    see_to(ZOO_PEERS)
 }
 
 fn see_to(needs: &[Need]) -> Result<()> {
