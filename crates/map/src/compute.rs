@@ -1,180 +1,228 @@
-//! Compute ceilings of one core: burst and sustained, on random operands, by the probes of `kernels`.
+//! Compute ceilings: every unit of one core on random operands, and the main ones on all cores.
 
-use crate::arena::Arena;
+use crate::plan::Checks;
+use crate::repeated::{Operands, Repeated};
 use crate::rig::{Rig, WINDOW};
-use crate::summary::{Summary, median};
-use crate::{Random, Session};
-use model::{ComputeCeiling, CountPerSecond, FlopPerSecond, Hertz, Interval, Seconds};
+use crate::soak;
+use crate::summary::Summary;
+use crate::team::{self, Load};
+use crate::{Session, trust};
+use model::{ComputeCeiling, CountPerSecond, Figure, Finding, FlopPerSecond, Hertz, Quantity, Seconds, Trace};
 
 /// What this file measures.
+#[derive(Default)]
 pub(crate) struct Ceilings {
     pub(crate) core_clock: Option<Hertz>,
+    /// The older list.
     pub(crate) compute: Vec<ComputeCeiling>,
     pub(crate) exp: Option<CountPerSecond>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) traces: Vec<Trace>,
+    pub(crate) findings: Vec<Finding>,
 }
 
-/// Element type of a probe's operands.
-#[derive(Clone, Copy)]
-enum Operands {
-    F32,
-    F64,
-    Bf16,
-}
-
-/// One probe: name in the map, kernel, operands, and what its method says.
+/// One probe: name in the map, operands, and what its method says. The kernel is `ceiling-` and the name.
 struct Probe {
     name: &'static str,
-    kernel: &'static str,
     operands: Operands,
+    isa: &'static str,
     remark: &'static str,
+    /// Whether the all-cores figures include it.
+    team: Team,
 }
 
-/// f32 first: its long soak ramps the clock up for the others.
-const PROBES: [Probe; 4] = [
-    Probe {
-        name: "f32",
-        kernel: "ceiling-f32",
-        operands: Operands::F32,
-        remark: "fused multiply-adds of three registers",
-    },
-    Probe {
-        name: "f64",
-        kernel: "ceiling-f64",
-        operands: Operands::F64,
-        remark: "fused multiply-adds of three registers",
-    },
-    Probe {
-        name: "bf16-matrix",
-        kernel: "ceiling-bf16-matrix",
-        operands: Operands::Bf16,
-        remark: "tile products, every operand loaded from the first-level cache",
-    },
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Team {
+    Included,
+    Alone,
+}
+use Team::{Alone, Included};
+
+const FED: &str = "tile products, every operand loaded from the first-level cache";
+const FED_L2: &str = "tile products, every operand loaded from the second-level cache";
+const THREE: &str = "fused multiply-adds of three registers";
+const TWO: &str = "products and sums in two instructions";
+const ALONE: &str = "multiply-adds of one element";
+
+/// f32 first: its long soak ramps the clock up for the others. An empty instruction set is the widest there is.
+const PROBES: [Probe; 17] = [
+    Probe { name: "f32", operands: Operands::F32, isa: "", remark: THREE, team: Included },
+    Probe { name: "f64", operands: Operands::F64, isa: "", remark: THREE, team: Included },
+    Probe { name: "bf16-matrix", operands: Operands::Bf16, isa: "amx-bf16", remark: FED, team: Included },
     Probe {
         name: "bf16-matrix-resident",
-        kernel: "ceiling-bf16-matrix-resident",
         operands: Operands::Bf16,
+        isa: "amx-bf16",
         remark: "tile products on operands that never leave the tiles, which no software can do",
+        team: Alone,
     },
+    Probe { name: "f32-scalar", operands: Operands::F32, isa: "scalar", remark: ALONE, team: Alone },
+    Probe { name: "f64-scalar", operands: Operands::F64, isa: "scalar", remark: ALONE, team: Alone },
+    Probe { name: "f32-sse2", operands: Operands::F32, isa: "sse2", remark: TWO, team: Alone },
+    Probe { name: "f64-sse2", operands: Operands::F64, isa: "sse2", remark: TWO, team: Alone },
+    Probe { name: "f32-avx2", operands: Operands::F32, isa: "avx2+fma", remark: THREE, team: Alone },
+    Probe { name: "f64-avx2", operands: Operands::F64, isa: "avx2+fma", remark: THREE, team: Alone },
+    Probe {
+        name: "i8-avx-vnni",
+        operands: Operands::Bits,
+        isa: "avx-vnni",
+        remark: "sums of four byte products, 256-bit registers",
+        team: Alone,
+    },
+    Probe {
+        name: "i8-vnni",
+        operands: Operands::Bits,
+        isa: "avx512-vnni",
+        remark: "sums of four byte products, 512-bit registers",
+        team: Included,
+    },
+    Probe {
+        name: "bf16-dot",
+        operands: Operands::Bf16,
+        isa: "avx512-bf16",
+        remark: "sums of two bf16 products",
+        team: Included,
+    },
+    Probe { name: "f16", operands: Operands::F16, isa: "avx512-fp16", remark: THREE, team: Alone },
+    Probe { name: "bf16-matrix-l2", operands: Operands::Bf16, isa: "amx-bf16", remark: FED_L2, team: Included },
+    Probe { name: "i8-matrix", operands: Operands::Bits, isa: "amx-int8", remark: FED, team: Included },
+    Probe { name: "i8-matrix-l2", operands: Operands::Bits, isa: "amx-int8", remark: FED_L2, team: Included },
 ];
+
+impl Probe {
+    fn kernel(&self) -> String {
+        format!("ceiling-{}", self.name)
+    }
+
+    fn isa(&self) -> &'static str {
+        if self.isa.is_empty() { kernels::isa().name() } else { self.isa }
+    }
+
+    fn quantity(&self) -> Quantity {
+        if self.operands == Operands::Bits { Quantity::OpsPerSecond } else { Quantity::FlopPerSecond }
+    }
+
+    /// Whether another probe is the same code on this machine.
+    fn is_double(&self) -> bool {
+        self.isa == kernels::isa().name()
+    }
+
+    /// The older list holds these, and what reads older maps looks there.
+    fn is_listed(&self) -> bool {
+        matches!(self.name, "f32" | "f64" | "bf16-matrix" | "bf16-matrix-resident")
+    }
+}
 
 /// Measures every ceiling that this machine has.
 pub(crate) fn measure(session: &mut Session) -> Ceilings {
-    let mut compute = Vec::new();
-    for (i, probe) in PROBES.iter().enumerate() {
-        let budget = if i == 0 { session.plan.soak } else { session.plan.soak_other };
-        (session.progress)(&format!("{} ceiling, {:.0} s", probe.name, budget.0));
-        let result = ceiling(session, probe, budget);
-        compute.extend(session.noted(probe.name, result));
+    let mut found = Ceilings::default();
+    let result = soak::measure(session, &mut found);
+    session.noted("f32", result);
+    for probe in PROBES[1..].iter().filter(|probe| !probe.is_double()) {
+        (session.progress)(&format!("{} ceiling", probe.name));
+        let result = one(session, probe, &mut found);
+        session.noted(probe.name, result);
     }
     (session.progress)("exp ceiling and core clock");
     let result = exp(session);
-    let exp = session.noted("exp", result);
+    found.exp = session.noted("exp", result);
     let result = core_clock(session);
-    Ceilings { core_clock: session.noted("core clock", result), compute, exp }
+    if let Some(summary) = session.noted("core clock", result) {
+        found.core_clock = Some(Hertz(summary.median));
+        let method = "a chain of dependent additions, one cycle each";
+        found.figures.push(summary.figure("clock.core", Quantity::Hertz, method));
+    }
+    together(session, &mut found);
+    found
 }
 
-/// A kernel with its buffers, run by its repeat count.
-pub(crate) struct Repeated {
-    kernel: kernels::Kernel,
-    arena: Arena,
-    /// Where the operands' arrays start.
-    arrays: Vec<*mut u8>,
-    /// Bytes of the first array.
-    operands: usize,
-}
-
-impl Repeated {
-    pub(crate) fn new(name: &str) -> Result<Self, String> {
-        let kernel = kernels::find(name).ok_or("this machine has no such unit, or the system does not permit it")?;
-        let sizes = kernels::buffers(name, &[1]).ok_or("the probe is unknown")?;
-        let longest = sizes.iter().copied().max().unwrap_or(0);
-        let arena = Arena::new(Arena::needed(sizes.len(), longest * sizes.len())).ok_or("out of memory")?;
-        let arrays = arena.arrays(sizes.len(), longest).ok_or("out of memory")?;
-        (kernel.warm)();
-        Ok(Self { kernel, arena, arrays, operands: sizes[0] })
-    }
-
-    /// Draws the operands.
-    #[expect(clippy::cast_ptr_alignment, reason = "an array of an arena starts at a line")]
-    fn draw(&self, operands: Operands, random: &mut Random) {
-        let start = self.arrays[0];
-        // SAFETY: inside the first array, which is aligned to 64 bytes.
-        unsafe {
-            match operands {
-                Operands::F32 => (0..self.operands / 4).for_each(|i| start.cast::<f32>().add(i).write(random.normal())),
-                Operands::F64 => {
-                    (0..self.operands / 8).for_each(|i| start.cast::<f64>().add(i).write(random.normal().into()));
-                }
-                Operands::Bf16 => (0..self.operands / 2)
-                    .for_each(|i| start.cast::<u16>().add(i).write((random.normal().to_bits() >> 16) as u16)),
-            }
-        }
-    }
-
-    /// Draws `f32` operands.
-    pub(crate) fn draw_f32(&self, random: &mut Random) {
-        self.draw(Operands::F32, random);
-    }
-
-    /// Draws nothing but zeros.
-    fn clear(&self) {
-        // SAFETY: inside the first array.
-        unsafe { self.arrays[0].write_bytes(0, self.operands) };
-    }
-
-    /// Runs the probe `repeats` times in one call, and uses what it computed.
-    pub(crate) fn run(&self, repeats: u64) {
-        debug_assert!(self.arena.bytes() > 0);
-        // SAFETY: the buffers are as many and as large as the table of kernels says.
-        unsafe {
-            (self.kernel.entry)(self.arrays.as_ptr(), [repeats as i64].as_ptr());
-            let out = self.arrays[self.arrays.len() - 1];
-            std::hint::black_box(out.read_volatile());
-        }
-    }
-}
-
-fn ceiling(session: &mut Session, probe: &Probe, budget: Seconds) -> Result<ComputeCeiling, String> {
-    let flop = kernels::flop(probe.kernel, &[1]).ok_or("the probe is unknown")?;
-    let load = Repeated::new(probe.kernel)?;
+fn one(session: &mut Session, probe: &Probe, found: &mut Ceilings) -> Result<(), String> {
+    let flop = kernels::flop(&probe.kernel(), &[1]).ok_or("the probe is unknown")?;
+    let load = Repeated::find(session, &probe.kernel())?;
     load.draw(probe.operands, &mut session.random);
-    let summary = Rig { clock: session.clock, load: &mut |n| load.run(n) }.rates(budget)?;
-    let zeros = zeros_against_random(session, probe, &load)?;
-    let Summary { best, median, quartiles, samples } = summary;
-    Ok(ComputeCeiling {
-        name: probe.name.to_owned(),
-        isa: isa_of(probe.operands).to_owned(),
-        burst: FlopPerSecond(best * flop),
-        sustained: FlopPerSecond(median * flop),
-        spread: Interval { low: quartiles.low * flop, high: quartiles.high * flop },
-        method: format!(
-            "{}; random normal operands ({}); {samples} windows of about {WINDOW} in {:.0} s; burst is the best window",
-            probe.remark, zeros, budget.0
-        ),
+    let summary = Rig { clock: session.clock, load: &mut |n| load.run(n) }.rates(session.plan.unit)?.scaled(flop);
+    if session.plan.checks == Checks::Main && !probe.is_listed() {
+        publish(probe, &summary, (session.plan.unit, "zeros not tried"), found);
+        return Ok(());
+    }
+    let finding = zeros_against_random(session, probe, &load)?;
+    publish(probe, &summary, (session.plan.unit, &finding.text), found);
+    found.findings.push(finding);
+    Ok(())
+}
+
+/// Puts a summary of FLOP/s where it belongs.
+fn publish(probe: &Probe, summary: &Summary, (budget, zeros): (Seconds, &str), found: &mut Ceilings) {
+    let Summary { best, median, quartiles, samples, .. } = *summary;
+    let method = format!(
+        "{}; random operands ({zeros}); {samples} windows of about {WINDOW} in {budget}; burst is the best window",
+        probe.remark
+    );
+    if probe.is_listed() {
+        return found.compute.push(ComputeCeiling {
+            name: probe.name.to_owned(),
+            isa: probe.isa().to_owned(),
+            burst: FlopPerSecond(best),
+            sustained: FlopPerSecond(median),
+            spread: quartiles,
+            method,
+        });
+    }
+    let name = format!("compute.{}.one", probe.name);
+    found.figures.push(summary.figure(&name, probe.quantity(), format!("{}: {method}", probe.isa())));
+    let burst = Figure { value: best, ..summary.figure(&format!("{name}.burst"), probe.quantity(), "best window") };
+    found.figures.push(Figure { interval: model::Interval { low: best, high: best }, ..burst });
+}
+
+/// The f32 ceiling from its soak; `soak` has measured it.
+pub(crate) fn publish_f32(summary: &Summary, budget: Seconds, zeros: &str, found: &mut Ceilings) {
+    publish(&PROBES[0], summary, (budget, zeros), found);
+}
+
+/// The probe as it publishes, the probe on fresh random operands, and the probe on zeros, in turn.
+pub(crate) fn zeros_of_f32(session: &mut Session, load: &Repeated) -> Result<Finding, String> {
+    zeros_against_random(session, &PROBES[0], load)
+}
+
+fn zeros_against_random(session: &mut Session, probe: &Probe, load: &Repeated) -> Result<Finding, String> {
+    let fresh = Repeated::find(session, &probe.kernel())?;
+    fresh.draw(probe.operands, &mut session.random);
+    let zeros = Repeated::find(session, &probe.kernel())?;
+    zeros.clear();
+    let (mut a, mut b, mut c) = (|n| load.run(n), |n| fresh.run(n), |n| zeros.run(n));
+    trust::confirmed(|| {
+        let rates = trust::race(session.clock, &mut [&mut a, &mut b, &mut c], session.plan.rounds)?;
+        Ok(trust::zero_fed(&format!("compute.{}.one", probe.name), rates[0], rates[1], rates[2]))
     })
 }
 
-fn isa_of(operands: Operands) -> &'static str {
-    match operands {
-        Operands::F32 | Operands::F64 => kernels::isa().name(),
-        Operands::Bf16 => "amx-bf16",
+/// The main units on all cores at once.
+fn together(session: &mut Session, found: &mut Ceilings) {
+    let cores = match session.facts.team() {
+        Ok(cores) => cores.to_vec(),
+        Err(why) => return session.missing.push(format!("compute of all cores: {why}")),
+    };
+    for probe in PROBES.iter().filter(|probe| probe.team == Included) {
+        (session.progress)(&format!("{} ceiling of {} cores", probe.name, cores.len()));
+        let (find, kernel) = (session.find, probe.kernel());
+        let flop = kernels::flop(&kernel, &[1]).unwrap_or(f64::NAN);
+        let seed = session.random.bits();
+        let result = team::rates(&cores, session.plan.team, |i| -> Result<Load<'static>, String> {
+            let load = Repeated::by(find, &kernel)?;
+            load.draw(probe.operands, &mut crate::Random::seeded(seed ^ i as u64));
+            Ok(Box::new(move |n| load.run(n)))
+        });
+        if let Some(summary) = session.noted(&format!("{} of all cores", probe.name), result) {
+            let method = format!(
+                "{}: {}; random operands; {} cores at once, rates added",
+                probe.isa(),
+                probe.remark,
+                cores.len()
+            );
+            let name = format!("compute.{}.all", probe.name);
+            found.figures.push(summary.scaled(flop).figure(&name, probe.quantity(), method));
+        }
     }
-}
-
-/// In words, how much faster the probe is on zeros: what a ceiling from constant data would have claimed.
-fn zeros_against_random(session: &mut Session, probe: &Probe, load: &Repeated) -> Result<String, String> {
-    const PAIRS: usize = 41;
-    let units = Rig { clock: session.clock, load: &mut |n| load.run(n) }.units(WINDOW)?;
-    let mut ratios = Vec::new();
-    for _ in 0..PAIRS {
-        load.clear();
-        let zeros = Rig { clock: session.clock, load: &mut |n| load.run(n) }.time(units);
-        load.draw(probe.operands, &mut session.random);
-        let random = Rig { clock: session.clock, load: &mut |n| load.run(n) }.time(units);
-        ratios.push(random / zeros);
-    }
-    let ratio = median(ratios).unwrap_or(f64::NAN);
-    Ok(format!("zeros run {ratio:.3} times as fast"))
 }
 
 fn exp(session: &mut Session) -> Result<CountPerSecond, String> {
@@ -182,34 +230,35 @@ fn exp(session: &mut Session) -> Result<CountPerSecond, String> {
         return Err("this build is not optimised, and the probe is made by the compiler".to_owned());
     }
     let exps = kernels::exps("ceiling-exp", &[1]).ok_or("the probe is unknown")?;
-    let load = Repeated::new("ceiling-exp")?;
+    let load = Repeated::find(session, "ceiling-exp")?;
     load.draw(Operands::F32, &mut session.random);
-    let summary = Rig { clock: session.clock, load: &mut |n| load.run(n) }.rates(session.plan.soak_other)?;
+    let summary = Rig { clock: session.clock, load: &mut |n| load.run(n) }.rates(session.plan.unit)?;
     Ok(CountPerSecond(summary.median * exps))
 }
 
-fn core_clock(session: &mut Session) -> Result<Hertz, String> {
+/// Cycles a second, from a chain of dependent additions.
+pub(crate) fn core_clock(session: &mut Session) -> Result<Summary, String> {
     let cycles = kernels::cycles("chain-add", &[1]).ok_or("the probe is unknown")?;
-    let load = Repeated::new("chain-add")?;
-    let summary = Rig { clock: session.clock, load: &mut |n| load.run(n) }.rates(Seconds(0.2))?;
-    Ok(Hertz(summary.median * cycles))
+    let load = Repeated::find(session, "chain-add")?;
+    Ok(Rig { clock: session.clock, load: &mut |n| load.run(n) }.rates(Seconds(0.2))?.scaled(cycles))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     #[test]
     fn every_probe_runs_on_its_operands() {
-        for probe in PROBES.iter().filter(|probe| kernels::find(probe.kernel).is_some()) {
-            let load = Repeated::new(probe.kernel).unwrap();
+        for probe in PROBES.iter().filter(|probe| kernels::find(&probe.kernel()).is_some()) {
+            let load = Repeated::by(kernels::find, &probe.kernel()).unwrap();
             load.draw(probe.operands, &mut Random::from_seed(1));
             load.run(2);
             load.clear();
             load.run(1);
         }
-        Repeated::new("ceiling-exp").unwrap().run(1);
-        Repeated::new("chain-add").unwrap().run(1);
-        assert!(Repeated::new("no such probe").is_err());
+        Repeated::by(kernels::find, "ceiling-exp").unwrap().run(1);
+        Repeated::by(kernels::find, "chain-add").unwrap().run(1);
+        assert!(Repeated::by(kernels::find, "no such probe").is_err());
     }
 }

@@ -8,7 +8,35 @@ pub(crate) struct Claims {
     pub(crate) last: Option<usize>,
 }
 
-pub(crate) use platform::{available_memory, cache_claims, cpu_name};
+/// The cores' time since the system started, in its own ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticks {
+    /// Given to others by the hypervisor.
+    pub(crate) stolen: u64,
+    /// All of it.
+    pub(crate) all: u64,
+}
+
+/// From the first line of `/proc/stat`: user nice system idle iowait irq softirq steal guest guest_nice; the last two
+/// are in the first two already.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the file is Linux's"))]
+fn ticks_of(stat: &str) -> Option<Ticks> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+    Some(Ticks { stolen: *ticks.get(7)?, all: ticks.iter().sum() })
+}
+
+/// How many a list such as `0-3,8` names.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the lists are Linux's"))]
+fn count_of(list: &str) -> Option<usize> {
+    let part = |part: &str| match part.split_once('-') {
+        Some((from, to)) => to.parse::<usize>().ok()?.checked_sub(from.parse().ok()?).map(|n| n + 1),
+        None => part.parse::<usize>().ok().map(|_| 1),
+    };
+    list.trim().split(',').map(part).sum::<Option<usize>>().filter(|&n| n > 0)
+}
+
+pub(crate) use platform::{available_memory, cache_claims, cpu_name, nodes, threads, ticks};
 
 /// Release of the kernel.
 #[cfg(unix)]
@@ -46,8 +74,23 @@ fn bytes_of(text: &str) -> Option<usize> {
 
 #[cfg(target_os = "linux")]
 mod platform {
-    use super::{Claims, bytes_of};
+    use super::{Claims, Ticks, bytes_of, count_of, ticks_of};
     use std::fs::read_to_string;
+
+    /// Nodes of memory that the system shows.
+    pub(crate) fn nodes() -> Option<usize> {
+        count_of(&read_to_string("/sys/devices/system/node/online").ok()?)
+    }
+
+    /// Threads of the first core that the system shows.
+    pub(crate) fn threads() -> Option<usize> {
+        count_of(&read_to_string("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list").ok()?)
+    }
+
+    /// The cores' time so far.
+    pub(crate) fn ticks() -> Option<Ticks> {
+        ticks_of(&read_to_string("/proc/stat").ok()?)
+    }
 
     /// The processor as the system names it.
     pub(crate) fn cpu_name() -> String {
@@ -94,8 +137,23 @@ mod platform {
 
 #[cfg(target_os = "macos")]
 mod platform {
-    use super::Claims;
+    use super::{Claims, Ticks};
     use std::ffi::CStr;
+
+    /// Not told here.
+    pub(crate) fn ticks() -> Option<Ticks> {
+        None
+    }
+
+    /// Not told here.
+    pub(crate) fn nodes() -> Option<usize> {
+        None
+    }
+
+    /// Not told here.
+    pub(crate) fn threads() -> Option<usize> {
+        None
+    }
 
     fn ask(name: &CStr, answer: &mut [u8]) -> Option<usize> {
         let mut bytes = answer.len();
@@ -134,7 +192,22 @@ mod platform {
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod platform {
-    use super::Claims;
+    use super::{Claims, Ticks};
+
+    /// Not told here.
+    pub(crate) fn ticks() -> Option<Ticks> {
+        None
+    }
+
+    /// Not told here.
+    pub(crate) fn nodes() -> Option<usize> {
+        None
+    }
+
+    /// Not told here.
+    pub(crate) fn threads() -> Option<usize> {
+        None
+    }
 
     /// Unknown here.
     pub(crate) fn cpu_name() -> String {
@@ -166,5 +239,23 @@ mod tests {
         check("", None);
         check("0K", None);
         check("K", None);
+    }
+
+    #[test]
+    fn lists_are_counted() {
+        let check = |list, expected| assert_eq!(count_of(list), expected, "{list}");
+        check("0\n", Some(1));
+        check("0-3,8\n", Some(5));
+        check("0,2", Some(2));
+        check("", None);
+        check("3-1", None);
+    }
+
+    #[test]
+    fn ticks_are_read() {
+        let stat = "cpu  100 0 50 800 10 0 5 35 0 0\ncpu0 1 2 3\n";
+        assert_eq!(ticks_of(stat), Some(Ticks { stolen: 35, all: 1000 }));
+        assert_eq!(ticks_of("intr 5"), None);
+        assert_eq!(ticks_of("cpu  1 2 3"), None);
     }
 }
