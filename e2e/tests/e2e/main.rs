@@ -9,6 +9,7 @@ mod door;
 mod endings;
 mod judge;
 mod leaks;
+mod map;
 mod page;
 mod rig;
 mod run;
