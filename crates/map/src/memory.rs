@@ -300,7 +300,11 @@ fn curves(session: &mut Session, arena: &Arena) -> Result<Vec<Curve>, String> {
     let sizes: Vec<f64> =
         (0_i32..256).map(|i| 8192.0 * 2_f64.powf(f64::from(i) / octave)).take_while(|&size| size <= largest).collect();
     let mut curves = Vec::new();
-    for form in FORMS.iter().filter(|form| matches!(form.name, "read" | "write" | "copy" | "triad" | "copy-stream")) {
+    let wanted: &[&str] = match session.plan.checks {
+        Checks::All => &["read", "write", "copy", "triad", "copy-stream"],
+        Checks::Main => &["read", "copy"],
+    };
+    for form in FORMS.iter().filter(|form| wanted.contains(&form.name)) {
         let mut points = Vec::new();
         for &size in &sizes {
             points.push(curve_point(session, form, size, arena)?);

@@ -125,21 +125,21 @@ impl Effort {
 
 const QUICK: Plan = Plan {
     ramp: Seconds(0.4),
-    soak: Seconds(1.5),
+    soak: Seconds(1.0),
     unit: Seconds(0.06),
     team: Seconds(0.06),
-    stream: Seconds(0.03),
+    stream: Seconds(0.02),
     point: Seconds(0.005),
     instruction: Seconds(0.002),
     floor: Seconds(0.02),
-    jitter: Seconds(0.2),
+    jitter: Seconds(0.1),
     octave: 2,
     fine: 8,
     bandwidth: 1,
     largest_cycle: 128 << 20,
     least_dram: 512 << 20,
     pairs: 100,
-    rounds: 9,
+    rounds: 7,
     checks: Checks::Main,
 };
 
