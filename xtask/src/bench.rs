@@ -74,6 +74,20 @@ impl Rig {
         Ok(Asked { judgement, wall })
     }
 
+    /// Asks the same question as often as the bench runs, and writes every answer down.
+    ///
+    /// # Errors
+    /// As [`Self::judge`], or when the record can't be written.
+    pub fn judge_over(&self, record: &mut Record, arguments: &[&str]) -> Result<Vec<Judgement>> {
+        let mut judgements = Vec::with_capacity(self.runs);
+        for _ in 0..self.runs {
+            let asked = self.judge(arguments)?;
+            record.push(&asked)?;
+            judgements.push(asked.judgement);
+        }
+        Ok(judgements)
+    }
+
     /// The binary.
     pub fn binary(&self) -> &Path {
         &self.binary

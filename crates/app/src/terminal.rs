@@ -196,7 +196,9 @@ fn words(phase: Phase) -> &'static str {
 fn noise(judgement: &Judgement) -> String {
     let seen = match judgement.verdict {
         Verdict::Better | Verdict::Worse => "told apart, so small differences are not to be trusted here",
-        _ => "no difference seen",
+        Verdict::Equivalent | Verdict::Undecided => "no difference seen",
+        // Nothing was measured, so nothing is said of noise.
+        _ => return judgement.verdict.to_string(),
     };
     let sigma = judgement.shapes.iter().map(|shape| stats::robust::mad_sigma(&shape.units)).fold(f64::NAN, f64::max);
     let pairs: usize = judgement.shapes.iter().map(|shape| shape.units.len()).sum();
@@ -271,6 +273,12 @@ mod tests {
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_start_that_fails_says_nothing_of_noise() {
+        let failed = Verdict::Failed { stage: model::Stage::Build, cause: "no".into() };
+        assert_eq!(noise(&sample::judgement(failed.clone(), &[])), failed.to_string());
     }
 
     #[test]

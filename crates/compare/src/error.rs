@@ -112,6 +112,19 @@ pub struct Failure {
     pub kept: Option<Box<Outcome>>,
 }
 
+/// Changes what a run found, or what a failed one kept.
+pub(crate) fn amended(
+    mut result: Result<Outcome, Failure>,
+    change: impl FnOnce(&mut Outcome),
+) -> Result<Outcome, Failure> {
+    let outcome = match &mut result {
+        Ok(outcome) => Some(outcome),
+        Err(failure) => failure.kept.as_deref_mut(),
+    };
+    outcome.map(change);
+    result
+}
+
 impl From<CompareError> for Failure {
     fn from(error: CompareError) -> Self {
         Self { error, kept: None }

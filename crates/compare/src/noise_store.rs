@@ -4,6 +4,7 @@
 //! is as good as absent, and says why. No verdict depends on it.
 
 use crate::environment::machine;
+use crate::error::amended;
 use crate::{CompareError, DaysNoise, Event, Failure, Outcome, Plan, SigmaOf, markdown};
 use serde::{Deserialize, Serialize};
 use stats::Noise;
@@ -176,23 +177,13 @@ pub fn run_with_noise(
             Err(why) => notes.push(format!("{why}, so the noise was measured")),
         }
     }
-    match crate::run(&plan, on) {
-        Ok(mut outcome) => {
-            if let Some(noise) = worth_keeping(&outcome)
-                && let Err(error) = store.keep(&key, noise, SystemTime::now())
-            {
-                notes.push(format!("the noise could not be kept in {} ({error})", store.folder.display()));
-            }
-            outcome.notes.extend(notes);
-            Ok(outcome)
-        }
-        Err(mut failure) => {
-            if let Some(kept) = &mut failure.kept {
-                kept.notes.extend(notes);
-            }
-            Err(failure)
-        }
+    let result = crate::run(&plan, on);
+    if let Some(noise) = result.as_ref().ok().and_then(worth_keeping)
+        && let Err(error) = store.keep(&key, noise, SystemTime::now())
+    {
+        notes.push(format!("the noise could not be kept in {} ({error})", store.folder.display()));
     }
+    amended(result, |outcome| outcome.notes.extend(notes))
 }
 
 /// The sigma that this session measured, unless the session is void.

@@ -18,6 +18,7 @@ mod cgroup;
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
+#[cfg(target_os = "linux")]
 mod folder;
 #[cfg(target_os = "linux")]
 mod judge;

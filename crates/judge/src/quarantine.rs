@@ -54,12 +54,13 @@ impl Judge {
         meeting: &Meeting<'_>,
         spent: &mut Spent,
     ) -> Result<(), EnvError> {
-        let (Some(map), Some(first)) = (self.map.clone(), shape.candidate) else { return Ok(()) };
+        let (Some(map), Some(first)) = (&self.map, shape.candidate) else { return Ok(()) };
         let work = self.problem.work(&shape.workload);
-        let Ok(mapped) = score::quarantine_limit(&work, &map) else { return Ok(()) };
+        let Ok(mapped) = score::quarantine_limit(&work, map) else { return Ok(()) };
         if first >= mapped || !matches!(meeting.task.job.candidate, Arm::Source(_)) {
             return Ok(());
         }
+        let map = map.clone();
         let again = match self.time_again(meeting, spent) {
             Ok(again) => again,
             Err(broken) => {

@@ -123,6 +123,11 @@ impl Row {
         self.caught.contains(&Caught::Gainless)
     }
 
+    /// Whether this candidate is judged against the row's twin, and not against the problem's own baseline.
+    pub fn faces_twin(&self, kind: Kind) -> bool {
+        kind == Kind::Cheat && self.is_timed()
+    }
+
     /// Whether the judgement is what the row expects: a cheat caught by a rule that the row names, a twin measured.
     pub fn fits(&self, kind: Kind, judgement: &Judgement) -> bool {
         match kind {

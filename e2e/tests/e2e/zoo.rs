@@ -19,7 +19,7 @@ fn file(row: &Row, kind: Kind) -> PathBuf {
 fn judge(row: &Row, kind: Kind) -> Result<Judgement, String> {
     let mut command = rooflab([PathBuf::from("judge"), problem(row.problem), file(row, kind)]);
     command.arg("--json").args(row.arguments);
-    if kind == Kind::Cheat && row.is_timed() {
+    if row.faces_twin(kind) {
         command.arg("--against").arg(file(row, Kind::Twin));
     }
     let ended = rig::run(&mut command, seconds(LIMIT));

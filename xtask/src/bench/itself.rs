@@ -13,19 +13,16 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// An honest vectorised attention: fast enough that a batch holds several calls.
-const CANDIDATE: &str = "crates/zoo/candidates/one-shape.twin.c";
+pub const CANDIDATE: &str = "crates/zoo/candidates/one-shape.twin.c";
 
 /// False alarms allowed: 6 of 200, as many as a rate of 1 % gives in all but 3 of 1,000 such benches.
 const ALLOWED: f64 = 6.0 / 200.0;
 
 fn measure(rig: &Rig, record: &mut Record) -> Result<Finding> {
-    let mut judgements = Vec::new();
-    for _ in 0..rig.runs() {
-        let asked =
-            rig.judge(&["problems/attention-prefill", CANDIDATE, "--against", CANDIDATE, "--workloads", "len=128"])?;
-        record.push(&asked)?;
-        judgements.push(asked.judgement);
-    }
+    let judgements = rig.judge_over(
+        record,
+        &["problems/attention-prefill", CANDIDATE, "--against", CANDIDATE, "--workloads", "len=128"],
+    )?;
     let n = judgements.len();
     let alarms = count(&judgements, "better") + count(&judgements, "worse");
     let allowed = (ALLOWED * n as f64).floor() as usize;

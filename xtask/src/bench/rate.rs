@@ -1,6 +1,7 @@
 //! `judge-rate`: how many candidates an hour the judge gets through, and where its time goes.
 
-use super::itself::tally;
+use super::itself::{CANDIDATE, tally};
+use super::slow::STOCK;
 use super::{Asked, Entry, Finding, Record, Rig};
 use crate::workspace::root;
 use anyhow::{Context, Result};
@@ -13,9 +14,6 @@ pub const ENTRY: Entry = Entry {
     runs: 60,
     measure,
 };
-
-const CANDIDATE: &str = "crates/zoo/candidates/one-shape.twin.c";
-const STOCK: &str = "builtin:attention-gemm";
 
 /// Judged candidates an hour, compilation included.
 const WANTED: f64 = 600.0;

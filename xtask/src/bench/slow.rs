@@ -13,19 +13,15 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// The baseline, and the same with a part of its work done twice.
-const STOCK: &str = "builtin:attention-gemm";
+pub const STOCK: &str = "builtin:attention-gemm";
 const SLOWED: &str = "builtin:attention-gemm+2%";
 
 /// Share that has to be seen.
 const WANTED: f64 = 0.9;
 
 fn measure(rig: &Rig, record: &mut Record) -> Result<Finding> {
-    let mut judgements = Vec::new();
-    for _ in 0..rig.runs() {
-        let asked = rig.judge(&["problems/attention-prefill", SLOWED, "--against", STOCK, "--workloads", "len=128"])?;
-        record.push(&asked)?;
-        judgements.push(asked.judgement);
-    }
+    let judgements =
+        rig.judge_over(record, &["problems/attention-prefill", SLOWED, "--against", STOCK, "--workloads", "len=128"])?;
     let n = judgements.len();
     let seen = count(&judgements, "worse");
     let wanted = (WANTED * n as f64).ceil() as usize;

@@ -9,6 +9,7 @@ use super::process::{Launch, Output, execute};
 use super::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
+use crate::error::amended;
 use crate::{CompareError, Event, Failure, Outcome, Settings, interrupt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -138,18 +139,7 @@ pub(crate) fn run(plan: &GitPlan, settings: &Settings, on: &mut dyn FnMut(&Event
     let mut builder = Builder { plan, slots: [a, b], commits: [base, patch], seed: 0, empty: Vec::new() };
     let result = builder.compare(settings, on);
     let notes = builder.notes(&repo);
-    match result {
-        Ok(mut outcome) => {
-            outcome.notes.extend(notes);
-            Ok(outcome)
-        }
-        Err(mut failure) => {
-            if let Some(kept) = &mut failure.kept {
-                kept.notes.extend(notes);
-            }
-            Err(failure)
-        }
-    }
+    amended(result, |outcome| outcome.notes.extend(notes))
 }
 
 impl GitPlan {

@@ -10,6 +10,7 @@ mod psql;
 use crate::arms::watch::{Work, watched};
 use crate::engine::{Group, Inside, Rig, Role, Sample, drive};
 use crate::environment::Warning;
+use crate::error::amended;
 use crate::{CompareError, Event, Failure, Outcome, Settings};
 use psql::Session;
 use serde_json::Value;
@@ -67,18 +68,7 @@ pub(crate) fn run(plan: &SqlPlan, settings: &Settings, on: &mut dyn FnMut(&Event
     let group = Group { arms: (0..plan.arms.len()).collect(), role: Role::Main };
     let result = watched(Work::Servers, None, on, |on| drive(&mut rig, &[group], settings, on));
     let notes = rig.notes();
-    match result {
-        Ok(mut outcome) => {
-            outcome.notes.extend(notes);
-            Ok(outcome)
-        }
-        Err(mut failure) => {
-            if let Some(kept) = &mut failure.kept {
-                kept.notes.extend(notes);
-            }
-            Err(failure)
-        }
-    }
+    amended(result, |outcome| outcome.notes.extend(notes))
 }
 
 struct SqlRig<'a> {

@@ -1,6 +1,7 @@
 //! The machine's state around a comparison: read before and after, told, and kept in the outcome.
 
 use crate::environment::Snapshot;
+use crate::error::amended;
 use crate::{Event, Failure, Outcome};
 
 /// Whose work the machine's own counters can be told from.
@@ -25,24 +26,12 @@ pub(super) fn watched(
     }
     let result = drive(on);
     let after = Snapshot::take();
-    let finish = |outcome: &mut Outcome| {
+    amended(result, |outcome| {
         outcome.warnings.extend(before.warnings());
         outcome.warnings.extend(after.steal_since(&before));
         if work == Work::Ours {
             outcome.warnings.extend(after.others_since(&before));
         }
-        outcome.environment = Some(before.clone());
-    };
-    match result {
-        Ok(mut outcome) => {
-            finish(&mut outcome);
-            Ok(outcome)
-        }
-        Err(mut failure) => {
-            if let Some(kept) = &mut failure.kept {
-                finish(kept);
-            }
-            Err(failure)
-        }
-    }
+        outcome.environment = Some(before);
+    })
 }

@@ -178,8 +178,7 @@ fn question(args: &JudgeSelftestArgs, row: &Row, kind: Kind, problem: &Problem) 
     let asked = Args::try_parse_from(command).map_err(|error| Failure::usage(error, "mend the zoo's row"))?;
     let Verb::Judge(asked) = asked.verb else { unreachable!("the verb was given") };
     let source = |kind| Arm::Source(Source::c(row.text(kind)));
-    let against =
-        if kind == Kind::Cheat && row.is_timed() { source(Kind::Twin) } else { super::against(&asked, problem)? };
+    let against = if row.faces_twin(kind) { source(Kind::Twin) } else { super::against(&asked, problem)? };
     let mut job = super::job(&asked, problem, [source(kind), against])?;
     if kind == Kind::Twin && !args.all {
         job.fidelity = Fidelity::Gate;
