@@ -16,15 +16,6 @@ impl From<MapError> for Failure {
     }
 }
 
-/// Whether a stored map will do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freshness {
-    /// It will, while the fingerprint is the same.
-    Stored,
-    /// It will not.
-    Measured,
-}
-
 /// This machine's map in the ledger.
 ///
 /// # Errors
@@ -42,15 +33,8 @@ pub fn stored(place: &Place) -> Option<Map> {
 ///
 /// # Errors
 /// When nothing can be measured, or the ledger can't be written.
-pub fn obtain(
-    ledger: &mut Ledger,
-    voice: &Voice,
-    effort: impl Into<Effort>,
-    freshness: Freshness,
-) -> Result<Map, Failure> {
-    if freshness == Freshness::Stored
-        && let Some(map) = known(ledger)?
-    {
+pub fn obtain(ledger: &mut Ledger, voice: &Voice, effort: impl Into<Effort>) -> Result<Map, Failure> {
+    if let Some(map) = known(ledger)? {
         voice.say(&Notice::Machine { map: &map, origin: Origin::Stored });
         return Ok(map);
     }

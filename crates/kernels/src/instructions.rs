@@ -5,6 +5,7 @@
 //! a chain (x + y - y, x * y / y, y / x), since sums that overflow or turn denormal take other paths.
 
 use crate::isa::{Isa, isa};
+use crate::units;
 
 /// Operations of a pass, by unroll.
 pub const UNROLLS: [u64; 2] = [48, 96];
@@ -24,6 +25,10 @@ enum Element {
     F64,
     /// Small 32-bit integers: positions of lanes, or of elements in the table.
     Index,
+    /// Pairs of bf16 near 1; register 0 and those that add up start as two of them.
+    Pairs,
+    /// Bytes of any value.
+    Bytes,
 }
 
 /// An instruction and its probes.
@@ -36,6 +41,8 @@ pub struct Instruction {
     pub throughput: [Chain; 2],
     element: Element,
     needs: Isa,
+    /// Whether this machine has what the instruction needs beside the registers.
+    has: fn() -> bool,
 }
 
 impl Instruction {
@@ -53,6 +60,8 @@ impl Instruction {
                     bytes.extend(value(register, x).to_le_bytes());
                 }),
                 Element::Index => (0..16).for_each(|_| bytes.extend(index(random()).to_le_bytes())),
+                Element::Pairs => (0..32).for_each(|_| bytes.extend(bf16(1.0 + 0.4 * random()).to_le_bytes())),
+                Element::Bytes => (0..64).for_each(|_| bytes.push(index(random()) as u8)),
             }
         }
         (0..256).for_each(|_| bytes.extend(index(random()).to_le_bytes()));
@@ -76,7 +85,7 @@ impl Instruction {
                     bytes[at(1)..at(1) + 8].copy_from_slice(&(1.0 / y).to_le_bytes());
                     bytes[at(2)..at(2) + 8].copy_from_slice(&(-y).to_le_bytes());
                 }
-                Element::Index => {}
+                Element::Index | Element::Pairs | Element::Bytes => {}
             }
         }
     }
@@ -92,10 +101,15 @@ fn index(x: f32) -> u32 {
     ((x * 0.5 + 0.5) * 255.0) as u32
 }
 
+/// The bf16 below.
+fn bf16(x: f32) -> u16 {
+    (x.to_bits() >> 16) as u16
+}
+
 /// The instructions that this machine has.
 pub fn instructions() -> impl Iterator<Item = &'static Instruction> {
     let has = |needs: Isa| needs == isa() || (needs == Isa::Avx2 && isa() == Isa::Avx512);
-    ROWS.iter().filter(move |row| has(row.needs))
+    ROWS.iter().filter(move |row| has(row.needs) && (row.has)())
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -106,7 +120,7 @@ use x86::ROWS;
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Element, Instruction};
+    use super::{Element, Instruction, units};
     use crate::isa::Isa;
 
     /// Both forms of an instruction; the latency's text holds two operations on register 0.
@@ -236,6 +250,28 @@ mod x86 {
     widths!(single shuffle_f32_avx2 shuffle_f32_avx512 "vpermilps" ", 27");
     widths!(permuted permute_f32_avx2 permute_f32_avx512 "vpermps");
 
+    /// Products that add up: the accumulator is the chain.
+    macro_rules! summed {
+        ($name:ident, $feature:literal, $r:literal, $op:literal) => {
+            instruction!(
+                $name,
+                $feature,
+                $r,
+                concat!($op, " ", $r, "0, ", $r, "12, ", $r, "13\n", $op, " ", $r, "0, ", $r, "13, ", $r, "14"),
+                concat!($op, " ", $r, "\\i, ", $r, "12, ", $r, "13")
+            );
+        };
+    }
+
+    summed!(dot_bf16_avx512, "avx512f", "zmm", "vdpbf16ps");
+    summed!(dot_i8_avx512, "avx512f", "zmm", "vpdpbusd");
+    single!(rcp_f32_avx2, "avx2,fma", "ymm", "vrcpps", "");
+    single!(rcp_f32_avx512, "avx512f", "zmm", "vrcp14ps", "");
+    single!(rsqrt_f32_avx2, "avx2,fma", "ymm", "vrsqrtps", "");
+    single!(rsqrt_f32_avx512, "avx512f", "zmm", "vrsqrt14ps", "");
+    single!(round_f32_avx2, "avx2,fma", "ymm", "vroundps", ", 0");
+    single!(round_f32_avx512, "avx512f", "zmm", "vrndscaleps", ", 0");
+
     instruction!(
         gather_f32_avx2,
         "avx2,fma",
@@ -254,14 +290,24 @@ mod x86 {
         "k1"
     );
 
+    macro_rules! has {
+        () => {
+            || true
+        };
+        ($has:path) => {
+            $has
+        };
+    }
+
     macro_rules! rows {
-        ($($name:literal $module:ident $element:ident $needs:ident;)*) => {
+        ($($name:literal $module:ident $element:ident $needs:ident $(if $has:path)?;)*) => {
             pub(super) static ROWS: &[Instruction] = &[$(Instruction {
                 name: $name,
                 latency: [$module::latency::<48>, $module::latency::<96>],
                 throughput: [$module::throughput::<48>, $module::throughput::<96>],
                 element: Element::$element,
                 needs: Isa::$needs,
+                has: has!($($has)?),
             }),*];
         };
     }
@@ -280,6 +326,9 @@ mod x86 {
         "shuffle-f32-avx2" shuffle_f32_avx2 F32 Avx2;
         "permute-f32-avx2" permute_f32_avx2 Index Avx2;
         "gather-f32-avx2" gather_f32_avx2 Index Avx2;
+        "rcp-f32-avx2" rcp_f32_avx2 F32 Avx2;
+        "rsqrt-f32-avx2" rsqrt_f32_avx2 F32 Avx2;
+        "round-f32-avx2" round_f32_avx2 F32 Avx2;
         "add-f32-avx512" add_f32_avx512 F32 Avx512;
         "mul-f32-avx512" mul_f32_avx512 F32 Avx512;
         "fma-f32-avx512" fma_f32_avx512 F32 Avx512;
@@ -293,6 +342,11 @@ mod x86 {
         "shuffle-f32-avx512" shuffle_f32_avx512 F32 Avx512;
         "permute-f32-avx512" permute_f32_avx512 Index Avx512;
         "gather-f32-avx512" gather_f32_avx512 Index Avx512;
+        "rcp-f32-avx512" rcp_f32_avx512 F32 Avx512;
+        "rsqrt-f32-avx512" rsqrt_f32_avx512 F32 Avx512;
+        "round-f32-avx512" round_f32_avx512 F32 Avx512;
+        "dot-bf16-avx512" dot_bf16_avx512 Pairs Avx512 if units::avx512_bf16;
+        "dot-i8-avx512" dot_i8_avx512 Bytes Avx512 if units::avx512_vnni;
     }
 }
 

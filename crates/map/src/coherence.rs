@@ -119,7 +119,7 @@ fn under(
     pause: Option<u64>,
     budget: Seconds,
 ) -> Result<CurvePoint, String> {
-    let shared = Shared(arena);
+    let shared = team::Lent(arena);
     let (start, over, moved) = (Barrier::new(cores.len()), AtomicBool::new(false), AtomicU64::new(0));
     let mut answers = team::together(cores, |member| {
         if member > 0 {
@@ -132,7 +132,7 @@ fn under(
             return stream.map(|_| None);
         }
         start.wait();
-        let result = watch(&shared, &moved, budget);
+        let result = watch(shared.get(), &moved, budget);
         over.store(true, Ordering::Relaxed);
         result.map(Some)
     });
@@ -140,11 +140,6 @@ fn under(
     answers.into_iter().collect::<Result<Vec<_>, _>>()?;
     first.ok_or_else(|| "the first member answers".to_owned())
 }
-
-/// An arena that one member at a time uses.
-struct Shared<'a>(&'a Arena);
-// SAFETY: only the first member of a team reads through it, and nobody writes.
-unsafe impl Sync for Shared<'_> {}
 
 fn stream_of(set: usize, seed: u64) -> Result<(Arena, Stream), String> {
     let level = Level { name: "DRAM", working_set: set, reason: String::new() };
@@ -165,8 +160,8 @@ fn press(stream: &Stream, pause: u64, (over, moved): (&AtomicBool, &AtomicU64)) 
     }
 }
 
-fn watch(shared: &Shared<'_>, moved: &AtomicU64, budget: Seconds) -> Result<CurvePoint, String> {
-    let mut chase = Chase::linked(shared.0)?;
+fn watch(arena: &Arena, moved: &AtomicU64, budget: Seconds) -> Result<CurvePoint, String> {
+    let mut chase = Chase::linked(arena)?;
     let mut walk = |steps: u64| chase.walk(steps);
     let mut clock = Wall::start();
     let mut rig = Rig { clock: &mut clock, load: &mut walk };

@@ -1,6 +1,7 @@
 //! What the system lets this process have: cores, a share of their time, memory, large pages. Read once, then passed
 //! on, so that tests can hand in a machine with less.
 
+use crate::group;
 use crate::system::{self, Claims};
 
 /// The facts.
@@ -10,6 +11,8 @@ pub(crate) struct Facts {
     pub(crate) claims: Claims,
     /// Cores that this process may run on, by the system's numbers.
     pub(crate) cores: Vec<usize>,
+    /// Those of them that are threads of the first one's core, itself included.
+    pub(crate) siblings: Vec<usize>,
     /// Cores' worth of time that a control group allows, where it limits it.
     pub(crate) quota: Option<f64>,
     /// Bytes of memory that can be taken.
@@ -21,10 +24,13 @@ pub(crate) struct Facts {
 impl Facts {
     /// As the system tells them.
     pub(crate) fn read() -> Self {
+        let cores = platform::cores();
+        let siblings = system::siblings(cores[0]).unwrap_or_default();
         Self {
             claims: system::cache_claims(),
-            cores: platform::cores(),
-            quota: platform::quota(),
+            siblings: siblings.into_iter().filter(|thread| cores.contains(thread)).collect(),
+            cores,
+            quota: group::quota(),
             memory: system::available_memory(),
             huge: platform::huge_pages(),
         }
@@ -46,14 +52,6 @@ impl Facts {
     }
 }
 
-/// Cores' worth of time from `cpu.max` (control groups, version 2): `max 100000` or `150000 100000`.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "control groups are Linux's"))]
-fn quota_of(text: &str) -> Option<f64> {
-    let mut words = text.split_whitespace();
-    let (quota, period) = (words.next()?.parse::<f64>().ok()?, words.next()?.parse::<f64>().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
-}
-
 /// What `/sys/kernel/mm/transparent_hugepage/enabled` says: `always [madvise] never`.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the file is Linux's"))]
 fn huge_of(text: Option<&str>) -> Result<(), String> {
@@ -68,7 +66,7 @@ fn huge_of(text: Option<&str>) -> Result<(), String> {
 
 #[cfg(target_os = "linux")]
 mod platform {
-    use super::{huge_of, quota_of};
+    use super::huge_of;
     use std::fs::read_to_string;
 
     pub(super) fn cores() -> Vec<usize> {
@@ -84,15 +82,6 @@ mod platform {
         (0..libc::CPU_SETSIZE as usize).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect()
     }
 
-    pub(super) fn quota() -> Option<f64> {
-        let second = read_to_string("/sys/fs/cgroup/cpu.max").ok().and_then(|text| quota_of(&text));
-        let first = || {
-            let read = |file: &str| read_to_string(format!("/sys/fs/cgroup/cpu/{file}")).ok();
-            quota_of(&format!("{} {}", read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?))
-        };
-        second.or_else(first)
-    }
-
     pub(super) fn huge_pages() -> Result<(), String> {
         huge_of(read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok().as_deref())
     }
@@ -102,10 +91,6 @@ mod platform {
 mod platform {
     pub(super) fn cores() -> Vec<usize> {
         (0..std::thread::available_parallelism().map_or(1, std::num::NonZero::get)).collect()
-    }
-
-    pub(super) fn quota() -> Option<f64> {
-        None
     }
 
     pub(super) fn huge_pages() -> Result<(), String> {
@@ -120,6 +105,7 @@ impl Facts {
         Self {
             claims: Claims::default(),
             cores: vec![platform::cores()[0]],
+            siblings: Vec::new(),
             quota: None,
             memory: Some(256 << 20),
             huge: Err("none in this test".to_owned()),
@@ -130,15 +116,6 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quotas_are_read() {
-        let check = |text: &str, expected: Option<f64>| assert_eq!(quota_of(text), expected, "{text}");
-        check("max 100000\n", None);
-        check("150000 100000\n", Some(1.5));
-        check("-1\n 100000\n", None);
-        check("", None);
-    }
 
     #[test]
     fn page_settings_are_read() {

@@ -4,6 +4,7 @@
 //! regression on the points themselves: a flat piece and a rising one, joined where the squares are least. A knee need
 //! not be a cache: the reach of a TLB makes one too.
 
+use crate::summary::median;
 use model::{CurvePoint, Interval};
 
 /// Growth over half an octave from which a curve counts as rising; noise on a shared VM stays below.
@@ -75,6 +76,31 @@ fn joint(curve: &[CurvePoint], rough: f64, [floor, ceiling]: [f64; 2]) -> Joint 
     let half = (above / below).sqrt();
     let interval = Interval { low: inside().fold(at / half, f64::min), high: inside().fold(at * half, f64::max) };
     Joint { at, interval }
+}
+
+/// Where the curve is half of the way from the plateau before a knee to the one after it, which is where half of the
+/// loads miss; `next` is the knee after.
+///
+/// A knee says where a level begins to miss, and that is not what it holds: a level that is indexed by the machine's own
+/// addresses fills unevenly from pages that are scattered there. Half of such pages miss at what it holds.
+pub(crate) fn half_way(curve: &[CurvePoint], joint: &Joint, next: Option<f64>) -> Option<Joint> {
+    let before = curve.iter().filter(|p| (0.4 * joint.at..=0.85 * joint.at).contains(&p.x)).map(|p| p.y).collect();
+    let low = median(before)?;
+    let middle = f64::midpoint(low, after(curve, joint.at, next)?);
+    let above = curve.iter().position(|p| p.x > 0.8 * joint.at && p.y >= middle).filter(|&at| at > 0)?;
+    let (a, b) = (curve[above - 1], curve[above]);
+    let share = if b.y > a.y { ((middle - a.y) / (b.y - a.y)).clamp(0.0, 1.0) } else { 1.0 };
+    let at = a.x * (b.x / a.x).powf(share);
+    Some(Joint { at, interval: Interval { low: a.x, high: b.x } })
+}
+
+/// The plateau after a knee: where the curve grows least over half an octave, before the next knee.
+fn after(curve: &[CurvePoint], knee: f64, next: Option<f64>) -> Option<f64> {
+    let end = next.unwrap_or(f64::INFINITY).min(knee * 8.0);
+    let grid: Vec<(f64, f64)> = grid(curve).into_iter().filter(|p| (1.5 * knee..=end).contains(&p.0)).collect();
+    let pairs = grid.iter().zip(grid.iter().skip(HALF_OCTAVE));
+    let (from, to) = pairs.min_by(|a, b| (a.1.1 / a.0.1).total_cmp(&(b.1.1 / b.0.1)))?;
+    Some((from.1 * to.1).sqrt())
 }
 
 /// The points from below the knee to half of the way up, as logarithms: beyond, the curve bends towards the next
@@ -238,6 +264,37 @@ mod tests {
                 assert!(low * 0.93 <= truth && truth <= high * 1.07, "{joint:?}, expected {truth}");
             }
         }
+    }
+
+    /// Share of pages that miss in a level of 32 colours and 16 ways, when `size` is laid out on pages at random: those
+    /// that share their colour with 16 others and more (Poisson).
+    fn scattered(size: f64) -> f64 {
+        let mean = size / 4096.0 / 32.0;
+        let mut term = (-mean).exp();
+        let mut below = term;
+        for k in 1..16 {
+            term *= mean / f64::from(k);
+            below += term;
+        }
+        1.0 - below
+    }
+
+    #[test]
+    fn scattered_pages_miss_early_and_half_of_them_at_the_capacity() {
+        const HOLDS: f64 = 2_097_152.0;
+        let curve = sized(16.0, |size| if size <= L1 { 1.8 } else { 5.0 + 35.0 * scattered(size) });
+        let joints = joints(&curve);
+        assert_eq!(joints.len(), 2, "{joints:?}");
+        assert!(joints[1].at < 0.75 * HOLDS, "{joints:?}");
+        let half = half_way(&curve, &joints[1], None).unwrap();
+        assert!((0.93..=1.07).contains(&(half.at / HOLDS)), "{half:?}");
+        // A level that fills evenly misses at once: both are the same.
+        let curve = sized(16.0, |size| if size <= HOLDS { 5.0 } else { 40.0 });
+        let joint = super::joints(&curve)[0];
+        let half = half_way(&curve, &joint, None).unwrap();
+        assert!((0.93..=1.07).contains(&(half.at / joint.at)), "{half:?}, {joint:?}");
+        // Without a plateau beyond there is no middle.
+        assert_eq!(half_way(&curve[..147], &joint, None), None);
     }
 
     #[test]

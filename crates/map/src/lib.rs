@@ -11,12 +11,15 @@ mod compute;
 mod facts;
 mod fingerprint;
 mod floors;
+mod group;
 mod instruction;
 mod knee;
 mod latency;
 mod level;
+mod library;
 mod memory;
 mod noise;
+mod order;
 mod plan;
 mod random;
 mod recheck;
@@ -114,7 +117,7 @@ fn with_session<T>(
 
 /// Everything, in the order in which parts need each other: knees choose the levels, levels the working sets.
 fn whole(session: &mut Session, grain: &Granularity) -> Result<Map, MapError> {
-    let ticks = system::ticks();
+    let (ticks, source) = (system::ticks(), system::clock_source());
     let ceilings = compute::measure(session);
     let mut map = Map {
         schema: MAP_SCHEMA,
@@ -142,16 +145,28 @@ fn whole(session: &mut Session, grain: &Granularity) -> Result<Map, MapError> {
     map.noise = noise::measure(session, &arena);
     drop(arena);
     rest(session, &mut map);
-    map.figures.extend(noise::stolen(ticks, system::ticks()));
-    map.figures.extend(arrangement());
+    surroundings(&mut map, ticks, source);
+    map.figures.extend(arrangement(&session.facts));
     map.figures.extend(ridge::points(&map));
     map.missing = std::mem::take(&mut session.missing);
     Ok(map)
 }
 
+/// What went on beside the measurement: other programs, the hypervisor, the clock that everything was read from.
+fn surroundings(map: &mut Map, ticks: Option<system::Ticks>, source: Option<String>) {
+    let now = system::ticks();
+    map.figures.extend(noise::stolen(ticks, now));
+    let others = noise::others(ticks, now);
+    map.findings.extend(others.as_ref().map(|figure| trust::load(figure.value)));
+    map.figures.extend(others);
+    let sources = source.zip(system::clock_source());
+    map.findings.extend(sources.map(|(before, after)| trust::clock_source(&before, &after)));
+}
+
 /// What the system shows of the cores' arrangement; a claim, not a measurement.
-fn arrangement() -> impl Iterator<Item = Figure> {
-    let shown = [("machine.nodes", system::nodes()), ("machine.threads", system::threads())];
+fn arrangement(facts: &Facts) -> impl Iterator<Item = Figure> + use<> {
+    let threads = system::siblings(facts.cores[0]).map(|threads| threads.len());
+    let shown = [("machine.nodes", system::nodes()), ("machine.threads", threads)];
     shown.into_iter().filter_map(|(name, count)| {
         let value = count? as f64;
         Some(Figure {
@@ -173,29 +188,50 @@ fn ladder(session: &mut Session, map: &mut Map) -> Result<Vec<Level>, MapError> 
     let knees = joints(&first.points);
     let claims = session.facts.claims;
     let claims = [("L1", claims.l1), ("L2", claims.l2), ("LLC", claims.last)];
-    map.knees = level::named(&first.name, &knees, &claims);
+    capacities(first, &claims, "", map);
     session.missing.extend(level::unanswered(&map.knees, &claims));
+    if let Some(small) = curves.iter().skip(1).find(|curve| curve.name == "latency.4k") {
+        capacities(small, &claims, ".4k", map);
+    }
     let point = |point: &model::CurvePoint| LatencyPoint { size: Bytes(point.x), latency: Seconds(point.y) };
     map.latency = first.points.iter().map(point).collect();
-    map.figures.extend(map.knees.iter().filter(|knee| !knee.level.is_empty()).map(capacity));
     let levels = level::levels(&knees, &session.facts, session.plan.least_dram, &mut session.missing);
     map.figures.extend(levels.iter().filter_map(|level| level_latency(first, level, &knees)));
     map.curves.extend(curves);
     Ok(levels)
 }
 
-/// A knee as a figure.
-fn capacity(knee: &Knee) -> Figure {
-    let figure = Figure {
-        name: format!("capacity.{}", knee.level),
+/// The knees of a curve, and what the levels hold as figures whose names end in `suffix`.
+fn capacities(curve: &Curve, claims: &[(&str, Option<usize>)], suffix: &str, map: &mut Map) {
+    let joints = joints(&curve.points);
+    let mut knees = level::named(&curve.name, &joints, claims);
+    for (i, knee) in knees.iter_mut().enumerate().filter(|(_, knee)| !knee.level.is_empty()) {
+        let name = format!("capacity.{}{suffix}", knee.level);
+        let method = format!("knee of {}, segmented regression, 95 %", curve.name);
+        let figure = bytes(&name, &joints[i], method);
+        map.figures.push(knee.claim.map_or(figure.clone(), |claim| figure.witnessed("the system's claim", claim)));
+        let half = knee::half_way(&curve.points, &joints[i], joints.get(i + 1).map(|next| next.at));
+        let Some(half) = half.filter(|half| half.at > joints[i].at) else { continue };
+        let method = format!("{} is half of the way to the next level: half of the loads miss", curve.name);
+        map.figures.push(bytes(&format!("{name}.half"), &half, method));
+        if let Some(text) = &mut knee.disagreement {
+            *text += &format!("; half of the loads miss at {:.0} KiB", half.at / 1024.0);
+        }
+    }
+    map.knees.extend(knees);
+}
+
+/// A place on a curve as a figure.
+fn bytes(name: &str, joint: &Joint, method: String) -> Figure {
+    Figure {
+        name: name.to_owned(),
         quantity: Quantity::Bytes,
-        value: knee.at,
-        interval: knee.interval,
+        value: joint.at,
+        interval: joint.interval,
         samples: 0,
-        method: format!("knee of {}, segmented regression, 95 %", knee.curve),
+        method,
         witness: None,
-    };
-    knee.claim.map_or(figure.clone(), |claim| figure.witnessed("the system's claim", claim))
+    }
 }
 
 /// The latency that stands for a level: the curve's point nearest to the level's working set, in memory the largest.
@@ -218,6 +254,22 @@ fn level_latency(curve: &Curve, level: &Level, knees: &[Joint]) -> Option<Figure
     })
 }
 
+/// The ways of the second level; where they can't be seen, why explains a knee that contradicts the claim.
+fn second_level(session: &mut Session, map: &mut Map) {
+    let of = |name: &str| map.figure(name).map(|figure| figure.value);
+    let result = match (of("latency.L2"), of("latency.LLC")) {
+        (Some(second), Some(beyond)) => translation::second_ways(session, [second, beyond]),
+        _ => Err("there is no level beyond the second to tell it by".to_owned()),
+    };
+    if let Err(why) = &result {
+        let second = map.knees.iter_mut().filter(|knee| knee.level == "L2");
+        for text in second.filter_map(|knee| knee.disagreement.as_mut()) {
+            *text += &format!("; {why}");
+        }
+    }
+    map.figures.extend(session.noted("memory.L2.ways", result));
+}
+
 /// Parts that nothing else needs.
 fn rest(session: &mut Session, map: &mut Map) {
     let result = translation::measure(session);
@@ -230,13 +282,17 @@ fn rest(session: &mut Session, map: &mut Map) {
             interval: joint.interval,
             ..Knee::default()
         }));
-        map.figures.extend(reach.iter().map(|(name, joint)| reach_figure(name, joint)));
+        map.figures.extend(reach.iter().map(|(name, joint)| {
+            let method = format!("knee of latency.page, {:.0} pages of 4 KiB", joint.at / 4096.0);
+            bytes(&format!("capacity.{name}"), joint, method)
+        }));
         map.curves.push(curve);
     }
     let result = translation::line(session);
     map.figures.extend(session.noted("memory.line", result));
     let result = translation::ways(session);
     map.figures.extend(session.noted("memory.L1.ways", result));
+    second_level(session, map);
     map.figures.extend(floors::measure(session));
     let result = coherence::matrix(session);
     map.core_to_core = session.noted("latency between cores", result);
@@ -245,20 +301,6 @@ fn rest(session: &mut Session, map: &mut Map) {
     let (histogram, figure) = noise::jitter(session);
     map.histograms.push(histogram);
     map.figures.push(figure);
-}
-
-/// A TLB's reach as a figure, in bytes of small pages.
-fn reach_figure(name: &str, joint: &Joint) -> Figure {
-    let Interval { low, high } = joint.interval;
-    Figure {
-        name: format!("capacity.{name}"),
-        quantity: Quantity::Bytes,
-        value: joint.at,
-        interval: Interval { low, high },
-        samples: 0,
-        method: format!("knee of latency.page, {:.0} pages of 4 KiB", joint.at / 4096.0),
-        witness: None,
-    }
 }
 
 #[cfg(test)]

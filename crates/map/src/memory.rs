@@ -5,6 +5,7 @@
 
 use crate::arena::Arena;
 use crate::level::Level;
+use crate::order::{LEVELS, beaten};
 use crate::plan::Checks;
 use crate::rig::{Proportion, Rig, WINDOW};
 use crate::stream::{Stream, unit_bytes};
@@ -91,12 +92,38 @@ pub(crate) fn measure(session: &mut Session, levels: &[Level], arena: &Arena) ->
         found.ceilings.extend(["read", "copy", "triad"].iter().filter_map(|name| ceiling(name, level, &summaries)));
         witness(session, level, arena, &mut found);
     }
+    for (near, far) in LEVELS {
+        again(session, (levels, arena), &mut found, [near, far]);
+    }
     together(session, levels, &mut found);
     let result = by_cores(session, levels);
     found.curves.extend(session.noted("bandwidth by cores", result));
     let result = curves(session, arena);
     found.curves.extend(session.noted("bandwidth by size", result).unwrap_or_default());
     found
+}
+
+/// Reads a level once more that a farther one beats. What is beaten even then is broken, and said to be.
+fn again(session: &mut Session, (levels, arena): (&[Level], &Arena), found: &mut Bandwidths, [near, far]: [&str; 2]) {
+    let rate = |found: &Bandwidths, level: &str| read_rate(&found.figures, level, "one").map(|(rate, _)| rate);
+    let beating = rate(found, far);
+    if beaten(rate(found, near), beating).is_none() {
+        return;
+    }
+    let Some(level) = levels.iter().find(|level| level.name == near) else { return };
+    (session.progress)(&format!("reading at {near} again: {far} beats it"));
+    let result = one(session, level, &READ, arena);
+    let name = format!("memory.{near}.read.one");
+    if let Some((summary, finding)) = session.noted(&format!("read at {near}"), result) {
+        found.figures.retain(|figure| figure.name != name);
+        found.figures.extend(figures(&summary, &READ, level, "one"));
+        found.findings.retain(|finding| finding.figure != name);
+        found.findings.extend(finding);
+        found.ceilings.retain(|ceiling| ceiling.level != near || ceiling.kernel != "read");
+        found.ceilings.extend(ceiling("read", level, &[(&READ, summary)]));
+    }
+    let ratio = beating.zip(rate(found, near)).map_or(f64::NAN, |(far, near)| far / near);
+    found.findings.push(trust::order(&name, &format!("reading at {far}"), ratio));
 }
 
 /// Stores past the caches make no sense inside the first levels.

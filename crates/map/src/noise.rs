@@ -116,6 +116,23 @@ pub(crate) fn stolen(before: Option<system::Ticks>, after: Option<system::Ticks>
     })
 }
 
+/// The share of the cores' time that went to other programs between two readings.
+pub(crate) fn others(before: Option<system::Ticks>, after: Option<system::Ticks>) -> Option<Figure> {
+    let (before, after) = (before?, after?);
+    let all = after.all.checked_sub(before.all).filter(|&ticks| ticks > 0)?;
+    let busy = after.busy.saturating_sub(before.busy);
+    let value = busy.saturating_sub(after.own.saturating_sub(before.own)) as f64 / all as f64;
+    Some(Figure {
+        name: "noise.others".to_owned(),
+        quantity: Quantity::Ratio,
+        value,
+        interval: Interval { low: value, high: value },
+        samples: 1,
+        method: "busy of all time in /proc/stat, less this process's own, over the whole measurement".to_owned(),
+        witness: None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,9 +165,18 @@ mod tests {
 
     #[test]
     fn steal_is_a_share() {
-        let ticks = |stolen, all| Some(system::Ticks { stolen, all });
+        let ticks = |stolen, all| Some(system::Ticks { stolen, all, ..system::Ticks::default() });
         assert_eq!(stolen(ticks(10, 1000), ticks(30, 1200)).map(|figure| figure.value), Some(0.1));
         assert_eq!(stolen(ticks(10, 1000), ticks(10, 1000)), None);
         assert_eq!(stolen(None, ticks(1, 2)), None);
+    }
+
+    #[test]
+    fn other_programs_are_what_is_busy_and_not_ours() {
+        let ticks = |busy, own, all| Some(system::Ticks { busy, own, all, stolen: 0 });
+        let share = |after| others(ticks(100, 10, 1000), after).map(|figure| figure.value);
+        assert_eq!(share(ticks(180, 50, 1200)), Some(0.2));
+        assert_eq!(share(ticks(140, 50, 1200)), Some(0.0));
+        assert_eq!(share(ticks(100, 10, 1000)), None);
     }
 }

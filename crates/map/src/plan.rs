@@ -3,7 +3,7 @@
 use model::Seconds;
 
 /// How thoroughly to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// Under 15 s: short windows, coarse curves.
     Quick,
@@ -11,6 +11,23 @@ pub enum Depth {
     Default,
     /// Minutes: latency sizes at most 5 % apart everywhere.
     Deep,
+}
+
+impl Depth {
+    /// As a map writes it down.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Default => "default",
+            Self::Deep => "deep",
+        }
+    }
+
+    /// Whether a map that writes down `depth` is at least as thorough.
+    pub fn is_met_by(self, depth: &str) -> bool {
+        let measured = depth.split('+').next().unwrap_or_default();
+        [Self::Quick, Self::Default, Self::Deep].iter().any(|other| other.name() == measured && *other >= self)
+    }
 }
 
 /// Whether to hold the f32 ceiling for half a minute.
@@ -49,12 +66,7 @@ impl From<Depth> for Effort {
 impl Effort {
     /// As a map writes it down: `default`, `quick+soak`.
     pub fn name(self) -> String {
-        let depth = match self.depth {
-            Depth::Quick => "quick",
-            Depth::Default => "default",
-            Depth::Deep => "deep",
-        };
-        format!("{depth}{}", if self.soak == Soak::Long { "+soak" } else { "" })
+        format!("{}{}", self.depth.name(), if self.soak == Soak::Long { "+soak" } else { "" })
     }
 
     /// About how long it takes.
@@ -192,5 +204,16 @@ mod tests {
         let soaked = Effort { depth: Depth::Quick, soak: Soak::Long };
         assert_eq!((soaked.name().as_str(), soaked.plan().soak), ("quick+soak", Seconds(30.0)));
         assert_eq!(Effort::from(Depth::Deep).name(), "deep");
+    }
+
+    #[test]
+    fn a_map_meets_what_is_asked_of_it() {
+        let check = |wanted: Depth, depth: &str, expected: bool| assert_eq!(wanted.is_met_by(depth), expected, "{depth}");
+        check(Depth::Quick, "quick", true);
+        check(Depth::Quick, "deep+soak", true);
+        check(Depth::Default, "quick+soak", false);
+        check(Depth::Default, "default", true);
+        check(Depth::Deep, "default", false);
+        check(Depth::Quick, "", false);
     }
 }

@@ -89,7 +89,7 @@ fn f32_rate(session: &mut Session) -> Result<f64, String> {
 }
 
 /// The largest set that three seconds have time for.
-const MOST: usize = 256 << 20;
+const MOST: usize = 512 << 20;
 
 fn read_again(session: &mut Session, map: &Map, level: &str) -> Result<f64, String> {
     let ceiling = map.memory(level, "read").ok_or("the map has no such ceiling")?;

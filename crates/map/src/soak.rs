@@ -2,6 +2,7 @@
 //! rest; then what could make the figure untrue.
 
 use crate::compute::{self, Ceilings};
+use crate::plan::Checks;
 use crate::repeated::{Operands, Repeated};
 use crate::rig::{Rig, WINDOW};
 use crate::summary::{Summary, median};
@@ -191,8 +192,23 @@ fn doubts(session: &mut Session, load: &Repeated, found: &mut Ceilings) -> Resul
     })?);
     let [.., three, one, two] = rates[..] else { return Err("too few variants".to_owned()) };
     found.findings.push(trust::one_operand(name, rates[0], [one, two, three]));
+    if session.plan.checks == Checks::All {
+        for (i, (words, variant)) in OPERANDS.iter().zip([&variants[5], &variants[6], &variants[4]]).enumerate() {
+            let mut rig = Rig { clock: session.clock, load: &mut |n| variant.run(n) };
+            let summary = rig.rates(session.plan.unit)?.scaled(flop(&names[0]));
+            let name = format!("{name}.operands-{}", i + 1);
+            found.figures.push(summary.figure(&name, Quantity::FlopPerSecond, *words));
+        }
+    }
     Ok(())
 }
+
+/// What a multiply-add of one, two and three different operands computes.
+const OPERANDS: [&str; 3] = [
+    "x = x x + x, which some units run faster than any software can use",
+    "x = x x + c, which some units run faster than any software can use",
+    "x = y z + x with y and z in registers throughout",
+];
 
 #[cfg(test)]
 mod tests {

@@ -9,34 +9,40 @@ pub(crate) struct Claims {
 }
 
 /// The cores' time since the system started, in its own ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ticks {
     /// Given to others by the hypervisor.
     pub(crate) stolen: u64,
+    /// Spent on programs, this one's processes included.
+    pub(crate) busy: u64,
+    /// Spent on this process and on those that it has waited for.
+    pub(crate) own: u64,
     /// All of it.
     pub(crate) all: u64,
 }
 
 /// From the first line of `/proc/stat`: user nice system idle iowait irq softirq steal guest guest_nice; the last two
-/// are in the first two already.
+/// are in the first two already. `own` is left at nothing.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the file is Linux's"))]
 fn ticks_of(stat: &str) -> Option<Ticks> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
-    Some(Ticks { stolen: *ticks.get(7)?, all: ticks.iter().sum() })
+    let [user, nice, system, _, _, irq, softirq, stolen] = ticks[..] else { return None };
+    Some(Ticks { stolen, busy: user + nice + system + irq + softirq, own: 0, all: ticks.iter().sum() })
 }
 
-/// How many a list such as `0-3,8` names.
+/// What a list such as `0-3,8` names.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the lists are Linux's"))]
-fn count_of(list: &str) -> Option<usize> {
-    let part = |part: &str| match part.split_once('-') {
-        Some((from, to)) => to.parse::<usize>().ok()?.checked_sub(from.parse().ok()?).map(|n| n + 1),
-        None => part.parse::<usize>().ok().map(|_| 1),
+fn list_of(list: &str) -> Option<Vec<usize>> {
+    let part = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to) = (from.parse::<usize>().ok()?, to.parse::<usize>().ok()?);
+        (from <= to).then_some(from..=to)
     };
-    list.trim().split(',').map(part).sum::<Option<usize>>().filter(|&n| n > 0)
+    Some(list.trim().split(',').map(part).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-pub(crate) use platform::{available_memory, cache_claims, cpu_name, nodes, threads, ticks};
+pub(crate) use platform::{available_memory, cache_claims, clock_source, cpu_name, nodes, siblings, ticks};
 
 /// Release of the kernel.
 #[cfg(unix)]
@@ -58,8 +64,7 @@ pub(crate) fn kernel_release() -> String {
 }
 
 /// `48K`, `300M`, `4096` in bytes.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the other systems answer in bytes"))]
-fn bytes_of(text: &str) -> Option<usize> {
+pub(crate) fn bytes_of(text: &str) -> Option<usize> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
@@ -74,22 +79,46 @@ fn bytes_of(text: &str) -> Option<usize> {
 
 #[cfg(target_os = "linux")]
 mod platform {
-    use super::{Claims, Ticks, bytes_of, count_of, ticks_of};
+    use super::{Claims, Ticks, bytes_of, list_of, ticks_of};
+    use crate::group;
     use std::fs::read_to_string;
 
     /// Nodes of memory that the system shows.
     pub(crate) fn nodes() -> Option<usize> {
-        count_of(&read_to_string("/sys/devices/system/node/online").ok()?)
+        list_of(&read_to_string("/sys/devices/system/node/online").ok()?).map(|nodes| nodes.len())
     }
 
-    /// Threads of the first core that the system shows.
-    pub(crate) fn threads() -> Option<usize> {
-        count_of(&read_to_string("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list").ok()?)
+    /// The threads of a thread's core, itself included, as the system numbers and shows them.
+    pub(crate) fn siblings(core: usize) -> Option<Vec<usize>> {
+        list_of(&read_to_string(format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")).ok()?)
+    }
+
+    /// What the system reads its clock from.
+    pub(crate) fn clock_source() -> Option<String> {
+        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        Some(read_to_string(file).ok()?.trim().to_owned())
     }
 
     /// The cores' time so far.
     pub(crate) fn ticks() -> Option<Ticks> {
-        ticks_of(&read_to_string("/proc/stat").ok()?)
+        let ticks = ticks_of(&read_to_string("/proc/stat").ok()?)?;
+        Some(Ticks { own: own_ticks(), ..ticks })
+    }
+
+    fn own_ticks() -> u64 {
+        let spent = |who: libc::c_int| {
+            // SAFETY: the structure is ours, and the call fills it.
+            let usage = unsafe {
+                let mut usage: libc::rusage = std::mem::zeroed();
+                libc::getrusage(who, &raw mut usage);
+                usage
+            };
+            let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+            seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        };
+        // SAFETY: reads a number.
+        let each_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        ((spent(libc::RUSAGE_SELF) + spent(libc::RUSAGE_CHILDREN)) * each_second as f64) as u64
     }
 
     /// The processor as the system names it.
@@ -129,9 +158,7 @@ mod platform {
         let info = read_to_string("/proc/meminfo").ok()?;
         let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         let free = line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()? << 10;
-        let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-        let limit = limits.iter().filter_map(|file| bytes_of(&read_to_string(file).ok()?)).min();
-        Some(free.min(limit.unwrap_or(usize::MAX)))
+        Some(free.min(group::memory().unwrap_or(usize::MAX)))
     }
 }
 
@@ -151,7 +178,12 @@ mod platform {
     }
 
     /// Not told here.
-    pub(crate) fn threads() -> Option<usize> {
+    pub(crate) fn siblings(_: usize) -> Option<Vec<usize>> {
+        None
+    }
+
+    /// Not told here.
+    pub(crate) fn clock_source() -> Option<String> {
         None
     }
 
@@ -205,7 +237,12 @@ mod platform {
     }
 
     /// Not told here.
-    pub(crate) fn threads() -> Option<usize> {
+    pub(crate) fn siblings(_: usize) -> Option<Vec<usize>> {
+        None
+    }
+
+    /// Not told here.
+    pub(crate) fn clock_source() -> Option<String> {
         None
     }
 
@@ -242,11 +279,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_counted() {
-        let check = |list, expected| assert_eq!(count_of(list), expected, "{list}");
-        check("0\n", Some(1));
-        check("0-3,8\n", Some(5));
-        check("0,2", Some(2));
+    fn lists_are_read() {
+        let check = |list, expected: Option<&[usize]>| assert_eq!(list_of(list).as_deref(), expected, "{list}");
+        check("0\n", Some(&[0]));
+        check("0-3,8\n", Some(&[0, 1, 2, 3, 8]));
+        check("0,2", Some(&[0, 2]));
         check("", None);
         check("3-1", None);
     }
@@ -254,7 +291,7 @@ mod tests {
     #[test]
     fn ticks_are_read() {
         let stat = "cpu  100 0 50 800 10 0 5 35 0 0\ncpu0 1 2 3\n";
-        assert_eq!(ticks_of(stat), Some(Ticks { stolen: 35, all: 1000 }));
+        assert_eq!(ticks_of(stat), Some(Ticks { stolen: 35, busy: 165, own: 0, all: 1000 }));
         assert_eq!(ticks_of("intr 5"), None);
         assert_eq!(ticks_of("cpu  1 2 3"), None);
     }

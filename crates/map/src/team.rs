@@ -28,6 +28,18 @@ pub(crate) fn pin(_: usize) -> bool {
     false
 }
 
+/// Something that one member of a team uses while its owner waits for the team.
+pub(crate) struct Lent<'a, T>(pub(crate) &'a T);
+// SAFETY: the owner waits, and one member alone calls `get`.
+unsafe impl<T> Sync for Lent<'_, T> {}
+
+impl<T> Lent<'_, T> {
+    /// What was lent.
+    pub(crate) fn get(&self) -> &T {
+        self.0
+    }
+}
+
 /// Runs `work` on a thread of each core at the same time; what each returned, in the cores' order.
 pub(crate) fn together<T: Send>(cores: &[usize], work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
 //! Translation and lines: the reach of each TLB, from cycles that touch one line a page; the line's size, from loads
-//! beside a flushed address; and how many lines of one set the first level holds.
+//! beside a flushed address; and how many lines of one set the first two levels hold.
 
 use crate::Session;
 use crate::arena::{Arena, Pages};
@@ -60,25 +60,31 @@ pub(crate) fn reach(curve: &Curve) -> Vec<(&'static str, Joint)> {
 }
 
 fn point(session: &mut Session, arena: &Arena, pages: usize) -> Result<CurvePoint, String> {
-    link(session, arena, pages, line_of);
-    walk(session, arena, pages)
+    let Summary { median, middle, .. } = cycle(session, arena, (0..pages).map(line_of))?;
+    Ok(CurvePoint { x: (pages * PAGE) as f64, y: median, interval: middle })
 }
 
-/// Latency of a cycle through so many pages that is linked already.
-fn walk(session: &mut Session, arena: &Arena, pages: usize) -> Result<CurvePoint, String> {
+/// Seconds a load of a random cycle through the lines at these offsets, of which 0 is one.
+fn cycle(session: &mut Session, arena: &Arena, offsets: impl Iterator<Item = usize>) -> Result<Summary, String> {
+    let offsets: Vec<usize> = offsets.collect();
+    link(session, arena, &offsets);
+    walk(session, arena, offsets.len())
+}
+
+/// Seconds a load of a cycle of so many lines that is linked already.
+fn walk(session: &mut Session, arena: &Arena, lines: usize) -> Result<Summary, String> {
     let kernel = kernels::find("chase").ok_or("the probe is unknown")?;
     let mut position = [0_u64; 8];
-    // The cycle goes through page 0's line, which is its first.
+    // The cycle goes through offset 0, where the position stands.
     let mut walk = |steps: u64| {
         let buffers = [arena.start(), position.as_mut_ptr().cast()];
         // SAFETY: the cycle stays inside the arena, and the position is one of its offsets.
         unsafe { (kernel.entry)(buffers.as_ptr(), [(steps * GRAIN) as i64].as_ptr()) };
     };
-    walk((2 * pages as u64).div_ceil(GRAIN));
+    walk((2 * lines as u64).div_ceil(GRAIN));
     let mut rig = Rig { clock: session.clock, load: &mut walk };
     let units = rig.units(Seconds(WINDOW.0 / 2.0))?;
-    let Summary { median, middle, .. } = rig.soak(units, session.plan.point)?.scaled(GRAIN as f64).per_unit();
-    Ok(CurvePoint { x: (pages * PAGE) as f64, y: median, interval: middle })
+    Ok(rig.soak(units, session.plan.point)?.scaled(GRAIN as f64).per_unit())
 }
 
 /// Offset of the line that page `i` contributes.
@@ -87,14 +93,14 @@ fn line_of(page: usize) -> usize {
 }
 
 #[expect(clippy::cast_ptr_alignment, reason = "a line of an arena is aligned to 64 bytes")]
-fn link(session: &mut Session, arena: &Arena, pages: usize, line_of: fn(usize) -> usize) {
-    assert!(pages * PAGE <= arena.bytes(), "the cycle leaves the arena");
-    let mut order: Vec<usize> = (0..pages).collect();
+fn link(session: &mut Session, arena: &Arena, offsets: &[usize]) {
+    assert!(offsets.iter().all(|&offset| offset + LINE <= arena.bytes()), "the cycle leaves the arena");
+    let mut order = offsets.to_vec();
     session.random.shuffle(&mut order);
-    for (i, &page) in order.iter().enumerate() {
-        let next = line_of(order[(i + 1) % pages]);
+    for (i, &offset) in order.iter().enumerate() {
+        let next = order[(i + 1) % order.len()];
         // SAFETY: inside the arena.
-        unsafe { arena.start().add(line_of(page)).cast::<u64>().write(next as u64) };
+        unsafe { arena.start().add(offset).cast::<u64>().write(next as u64) };
     }
 }
 
@@ -110,10 +116,54 @@ pub(crate) fn ways(session: &mut Session) -> Result<Figure, String> {
     unsafe { arena.start().write_bytes(0, arena.bytes()) };
     let mut times = Vec::new();
     for lines in 1..=MOST_WAYS {
-        link(session, &arena, lines, |page| page * PAGE);
-        times.push(walk(session, &arena, lines)?.y);
+        times.push(cycle(session, &arena, (0..lines).map(|line| line * PAGE))?.median);
     }
     ways_of_times(&times)
+}
+
+/// Distance between lines of one set of the second level: a multiple of the size of any way known to us.
+const APART: usize = 256 << 10;
+/// Lines that far apart that are tried: twice as many as any second level known to us has ways.
+const MOST_FAR: usize = 40;
+
+/// Lines a quarter of a MiB apart on large pages that stay in the second level: its ways. Where more stay than it can
+/// have, the pages are large for this system alone, and scattered in the machine's memory; `levels` are the latencies
+/// of the second level and of the one after it.
+pub(crate) fn second_ways(session: &mut Session, levels: [f64; 2]) -> Result<Figure, String> {
+    session.facts.huge.clone()?;
+    let arena = Arena::new(MOST_FAR * APART).ok_or("out of memory")?;
+    // SAFETY: inside the arena. Written to, so that its pages exist and their kind can be seen.
+    unsafe { arena.start().write_bytes(0, arena.bytes()) };
+    if arena.is_huge() == Some(false) {
+        return Err("the system granted no large pages".to_owned());
+    }
+    let mut times = Vec::new();
+    for lines in 1..=MOST_FAR {
+        times.push(cycle(session, &arena, (0..lines).map(|line| line * APART))?.median);
+    }
+    second_ways_of_times(&times, levels)
+}
+
+fn second_ways_of_times(times: &[f64], [second, beyond]: [f64; 2]) -> Result<Figure, String> {
+    let middle = (second * beyond).sqrt();
+    let ways = (1..times.len()).find(|&n| times[n..].iter().all(|&time| time > middle)).ok_or_else(|| {
+        format!(
+            "{} lines {} KiB apart all stay in the second level, so large pages are scattered in the machine's memory \
+             (a hypervisor does that), and its sets fill unevenly",
+            times.len(),
+            APART >> 10
+        )
+    })?;
+    let value = ways as f64;
+    Ok(Figure {
+        name: "memory.L2.ways".to_owned(),
+        quantity: Quantity::Ratio,
+        value,
+        interval: Interval { low: value, high: value },
+        samples: times.len() as u32,
+        method: "lines 256 KiB apart on large pages that stay within the second level: its ways".to_owned(),
+        witness: None,
+    })
 }
 
 fn ways_of_times(times: &[f64]) -> Result<Figure, String> {
@@ -201,6 +251,18 @@ mod tests {
         let mut disturbed = times(12);
         disturbed[5] = 9.0;
         check(&disturbed, Some(12.0));
+    }
+
+    #[test]
+    fn ways_of_the_second_level_end_where_loads_come_from_beyond() {
+        let times = |ways: usize| (1..=40).map(|n| [1.5, 5.0, 40.0][usize::from(n > 12) + usize::from(n > ways)]);
+        let check = |times: &[f64], expected: Option<f64>| {
+            assert_eq!(second_ways_of_times(times, [5.0, 35.0]).ok().map(|figure| figure.value), expected);
+        };
+        check(&times(16).collect::<Vec<f64>>(), Some(16.0));
+        check(&times(40).collect::<Vec<f64>>(), None);
+        let why = second_ways_of_times(&[5.0; 40], [5.0, 35.0]).unwrap_err();
+        assert!(why.contains("scattered"), "{why}");
     }
 
     #[test]

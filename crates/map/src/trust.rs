@@ -9,7 +9,7 @@ use crate::summary::median;
 use model::Finding;
 
 /// A difference of rates below this is noise.
-const TOLERANCE: f64 = 1.02;
+pub(crate) const TOLERANCE: f64 = 1.02;
 /// What a rate may still gain from the last turn of a knob.
 const PLATEAU: f64 = 1.05;
 /// Two unlike units whose latencies agree to this share are one loop's overhead.
@@ -152,6 +152,31 @@ pub(crate) fn witness(figure: &str, name: &str, ratio: f64) -> Finding {
     finding("witness", figure, ratio <= TOLERANCE, format!("{name} reaches {ratio:.3} of it"))
 }
 
+/// A ceiling that was measured again because another figure beat it; `ratio` is the other over it, now.
+pub(crate) fn order(figure: &str, other: &str, ratio: f64) -> Finding {
+    let text = format!("measured again because {other} beat it; now that reaches {ratio:.3} of it");
+    finding("order", figure, ratio <= TOLERANCE, text)
+}
+
+/// Other programs' share of the cores' time that leaves every figure alone.
+const ALONE: f64 = 0.05;
+
+/// A busy machine: `share` of the cores' time went to other programs while it was measured.
+pub(crate) fn load(share: f64) -> Finding {
+    let text = format!("other programs had {:.1} % of the cores' time while this was measured", 100.0 * share);
+    finding("load", "every figure", share <= ALONE, text)
+}
+
+/// A clock that the system changed while it was read.
+pub(crate) fn clock_source(before: &str, after: &str) -> Finding {
+    let text = if before == after {
+        format!("the system's clock source was {before} throughout")
+    } else {
+        format!("the system changed its clock source from {before} to {after} in the middle")
+    };
+    finding("clock", "every figure", before == after, text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,7 +240,7 @@ mod tests {
 
     #[test]
     fn an_x_times_x_peak_is_found() {
-        // A profiler's roof read 81 where 61 is real: the form with one operand issues confirmed.
+        // A profiler's roof read 81 where 61 is real: the form with one operand issues twice.
         let (one, two, three) = (1.0 / 81e6, 1.0 / 81e6, 1.0 / 61e6);
         let check = |published: f64, sound: bool| {
             let rates = rates(&[published, one, two, three]);
@@ -275,6 +300,19 @@ mod tests {
         };
         check(&[1e-6, 1e-6, 0.4e-6], false);
         check(&[1e-6, 1.01e-6, 0.99e-6], true);
+    }
+
+    #[test]
+    fn a_ceiling_that_is_beaten_twice_is_broken() {
+        assert!(!order("compute.f32.one", "f32-avx2", 1.1).sound);
+        assert!(order("compute.f32.one", "f32-avx2", 0.9).sound);
+        assert!(!order("compute.f32.one", "f32-avx2", f64::NAN).sound);
+    }
+
+    #[test]
+    fn a_busy_machine_and_a_changed_clock_are_found() {
+        assert!(load(0.01).sound && !load(0.4).sound);
+        assert!(clock_source("tsc", "tsc").sound && !clock_source("tsc", "hpet").sound);
     }
 
     #[test]

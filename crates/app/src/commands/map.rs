@@ -2,7 +2,7 @@
 
 use super::print_json;
 use crate::args::{MapArgs, MapVerb, StoreArgs};
-use crate::machine::{self, Freshness};
+use crate::machine;
 use crate::notice::{Notice, Voice};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{Format, Place};
@@ -51,8 +51,7 @@ fn measure(args: &MapArgs) -> Outcome {
     };
     let effort = Effort { depth, soak: if args.soak { Soak::Long } else { Soak::Brief } };
     let again = args.fresh || args.deep || args.soak;
-    let freshness = if again { Freshness::Measured } else { Freshness::Stored };
-    let stored = machine::known(&ledger)?.filter(|_| freshness == Freshness::Stored);
+    let stored = machine::known(&ledger)?.filter(|map| !again && depth.is_met_by(&map.depth));
     let map = if let Some(map) = stored {
         map
     } else {
@@ -110,7 +109,9 @@ impl Standing {
 }
 
 fn check(store: &StoreArgs, format: Format) -> Result<Standing, Failure> {
-    let map = named("last", store)?;
+    // This machine's own, if the ledger holds maps of several.
+    let own = machine::known(&store::open_existing(&Place::of_store(store))?)?;
+    let map = own.map_or_else(|| named("last", store), Ok)?;
     let rows: Vec<CheckedFigure> = ::map::recheck(&map, &mut |_| {})?
         .into_iter()
         .map(|row| CheckedFigure {

@@ -22,7 +22,8 @@ pub fn map(map: &Map) -> String {
     text += &floors(map);
     text += &noise(map);
     for knee in map.knees.iter().filter_map(|knee| Some((knee, knee.disagreement.as_ref()?))) {
-        let _ = writeln!(text, "disagreement: {} at {}: {}", knee.0.level, binary(Bytes(knee.0.at)), knee.1);
+        let (knee, words) = knee;
+        let _ = writeln!(text, "disagreement: {}, {}: {words}", knee.level, knee.curve);
     }
     for finding in map.findings.iter().filter(|finding| !finding.sound) {
         let _ = writeln!(text, "doubt: {}, {}: {}", finding.figure, finding.detector, one_line(&finding.text));
@@ -181,7 +182,12 @@ fn floors(map: &Map) -> String {
 
 fn noise(map: &Map) -> String {
     let mut rows: Vec<_> = map.noise.iter().map(|n| [n.kind.clone(), percent(n.sigma), n.pairs.to_string()]).collect();
-    for (name, words) in [("noise.interrupted", "interrupted"), ("noise.stolen", "stolen by the hypervisor")] {
+    let shares = [
+        ("noise.interrupted", "interrupted"),
+        ("noise.others", "given to other programs"),
+        ("noise.stolen", "stolen by the hypervisor"),
+    ];
+    for (name, words) in shares {
         rows.extend(map.figure(name).map(|f| [words.to_owned(), percent(f.value), f.samples.to_string()]));
     }
     if rows.is_empty() {
