@@ -383,6 +383,26 @@ mod tests {
         assert_eq!(unique.len(), names.len(), "two figures of one name");
     }
 
+    /// Whether a documented name stands for a figure's: equal parts, or parts in capitals for one part each.
+    fn stands_for(documented: &str, name: &str) -> bool {
+        let is_word = |part: &str| part.chars().all(|c| c.is_ascii_uppercase() || c == '-');
+        let (a, b): (Vec<&str>, Vec<&str>) = (documented.split('.').collect(), name.split('.').collect());
+        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a == b || is_word(a))
+    }
+
+    #[test]
+    fn every_figure_and_curve_is_documented() {
+        const PAGE: &str = include_str!("../../../docs/map-schema.md");
+        let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+        let documented: Vec<&str> = rows.flat_map(|cell| cell.split('`')).filter(|name| name.contains('.')).collect();
+        let map = map_on(Facts { siblings: vec![0, 0], ..Facts::read() }, kernels::find);
+        let figures = map.every_figure().into_iter().map(|figure| figure.name);
+        for name in figures.chain(map.curves.iter().map(|curve| curve.name.clone())) {
+            assert!(documented.iter().any(|known| stands_for(known, &name)), "docs/map-schema.md lacks {name}");
+        }
+        assert!(!stands_for("latency.LEVEL", "latency.L1.x") && !stands_for("latency.huge", "latency.L1"));
+    }
+
     /// Whether a figure is of all cores.
     fn of_all(figure: &Figure) -> bool {
         figure.name.rsplit('.').next() == Some("all")

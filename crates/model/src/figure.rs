@@ -1,7 +1,7 @@
 //! One measured figure of a machine map, and the shapes that figures come in: curves, knees, matrices, histograms.
 //!
 //! Every figure carries how it was taken, an interval, and a witness where an independent measurement exists, so that a
-//! reader needs no other source to judge it. docs/map.md is the description for other tools.
+//! reader needs no other source to judge it. docs/map-schema.md is the description for other tools.
 
 use crate::{
     Bytes, BytesPerSecond, ComputeCeiling, CountPerSecond, FlopPerSecond, Hertz, Interval, Map, MemoryCeiling, Seconds,
@@ -303,6 +303,76 @@ mod tests {
         let clocks: Vec<f64> =
             map.every_figure().iter().filter(|figure| figure.name == "clock.core").map(|figure| figure.value).collect();
         assert_eq!(clocks, [3e9]);
+    }
+
+    /// Every name in an object and in what it holds.
+    fn names(value: &serde_json::Value, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (name, inner) in fields {
+                    found.push(name.clone());
+                    names(inner, found);
+                }
+            }
+            serde_json::Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+            _ => {}
+        }
+    }
+
+    /// A map in which every list holds something and every field is there.
+    fn full() -> Map {
+        let rate = FlopPerSecond(1.0);
+        Map {
+            compute: vec![ComputeCeiling {
+                name: "x".into(),
+                isa: "x".into(),
+                burst: rate,
+                sustained: rate,
+                spread: Interval::default(),
+                method: "x".into(),
+            }],
+            memory: vec![MemoryCeiling {
+                level: "x".into(),
+                kernel: "x".into(),
+                working_set: Bytes(1.0),
+                best: BytesPerSecond(1.0),
+                sustained: BytesPerSecond(1.0),
+                spread: Interval::default(),
+                method: "x".into(),
+            }],
+            latency: vec![crate::LatencyPoint { size: Bytes(1.0), latency: Seconds(1.0) }],
+            noise: vec![crate::Noise { kind: "x".into(), sigma: 1.0, pairs: 1 }],
+            figures: vec![Figure::default().witnessed("x", 1.0)],
+            curves: vec![Curve { points: vec![CurvePoint::default()], ..Curve::default() }],
+            knees: vec![Knee { claim: Some(1.0), disagreement: Some("x".into()), ..Knee::default() }],
+            core_to_core: Some(CoreToCore::default()),
+            traces: vec![Trace::default()],
+            histograms: vec![Histogram::default()],
+            findings: vec![Finding::default()],
+            ..Map::default()
+        }
+    }
+
+    #[test]
+    fn the_schema_is_documented() {
+        const PAGE: &str = include_str!("../../../docs/map-schema.md");
+        let mut found = Vec::new();
+        names(&serde_json::to_value(full()).unwrap(), &mut found);
+        let quantities = [
+            Quantity::Seconds,
+            Quantity::Cycles,
+            Quantity::Bytes,
+            Quantity::BytesPerSecond,
+            Quantity::FlopPerSecond,
+            Quantity::OpsPerSecond,
+            Quantity::Hertz,
+            Quantity::OpsPerByte,
+            Quantity::Ratio,
+        ];
+        found.extend(quantities.iter().map(|q| serde_json::to_value(q).unwrap().as_str().unwrap().to_owned()));
+        let unknown: Vec<&String> = found.iter().filter(|name| !PAGE.contains(&format!("`{name}`"))).collect();
+        assert!(found.len() > 60 && unknown.is_empty(), "docs/map-schema.md lacks {unknown:?}");
+        assert!(PAGE.contains(&format!("`schema` is {}", crate::MAP_SCHEMA)));
     }
 
     #[test]

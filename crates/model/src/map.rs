@@ -23,7 +23,7 @@ pub struct Fingerprint {
     pub probes: u32,
 }
 
-/// Version of the schema that new maps are written in; docs/map.md describes it. A map without a version is older than
+/// Version of the schema that new maps are written in; docs/map-schema.md describes it. A map without a version is older than
 /// the figures: it holds the lists of ceilings alone.
 pub const MAP_SCHEMA: u32 = 2;
 

@@ -1,7 +1,8 @@
 //! Other people's measurements of a machine's ceilings: run, and read.
 //!
 //! Packages where Debian has them (likwid, mbw, sysbench); STREAM's loops, lmbench's chain and cpufp's peaks are written
-//! beside this file, since none of them is a package. A peer that is not there is left out and named.
+//! beside this file, since none of them is a package; libraries' matrix products by dlopen. A peer that is not there is
+//! left out and named.
 
 use crate::workspace::{on_path, output};
 use anyhow::{Context, Result};
@@ -27,11 +28,15 @@ pub struct Peers {
 }
 
 /// C sources, and the flags that they want.
-const SOURCES: [(&str, &str, &[&str]); 3] = [
+const SOURCES: [(&str, &str, &[&str]); 4] = [
     ("stream", include_str!("peers/stream.c"), &["-fopenmp"]),
     ("latency", include_str!("peers/latency.c"), &[]),
     ("peak", include_str!("peers/peak.c"), &[]),
+    ("gemm", include_str!("peers/gemm.c"), &["-ldl"]),
 ];
+
+/// Libraries that the products come from, as they call themselves in the output.
+const LIBRARIES: [&str; 2] = ["oneDNN", "OpenBLAS"];
 
 /// Elements of STREAM's arrays: 1.2 GB in all, four times the largest last level that a machine here claims.
 const STREAM_ELEMENTS: &str = "50000000";
@@ -52,8 +57,20 @@ impl Peers {
             cc.args(["-O3", "-march=native", "-o"]).arg(folder.path().join(name)).arg(&source).args(flags);
             output(&mut cc).with_context(|| format!("building {name}"))?;
         }
-        let absent = ["likwid-bench", "mbw", "sysbench"].into_iter().filter(|name| !on_path(name)).collect();
-        Ok(Self { folder, absent })
+        let mut absent: Vec<&str> =
+            ["likwid-bench", "mbw", "sysbench"].into_iter().filter(|name| !on_path(name)).collect();
+        let mut peers = Self { folder, absent: Vec::new() };
+        let there = peers.products()?;
+        absent.extend(LIBRARIES.iter().filter(|library| there.iter().all(|claim| claim.peer != **library)));
+        peers.absent = absent;
+        Ok(peers)
+    }
+
+    /// What the libraries' matrix products reach on one core.
+    fn products(&self) -> Result<Vec<Claim>> {
+        let mut gemm = self.ours("gemm");
+        gemm.env("OMP_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
+        Ok(triples(&output(&mut gemm)?).collect())
     }
 
     /// Everything that every peer says, once. `sizes` are the working sets at which the map's latencies stand.
@@ -75,6 +92,7 @@ impl Peers {
         claims.extend(pairs(&text).map(|(name, value)| {
             claim("cpufp's loops", &format!("compute.{}.one.burst", name.replace('_', "-")), value)
         }));
+        claims.extend(self.products()?);
         let bytes: Vec<String> = sizes.iter().map(|size| size.1.to_string()).collect();
         let text = output(self.ours("latency").args(&bytes))?;
         claims.extend(pairs(&text).filter_map(|(bytes, value)| {
@@ -99,7 +117,8 @@ impl Peers {
     }
 }
 
-fn claim(peer: &str, figure: &str, value: f64) -> Claim {
+/// A claim of one peer.
+pub fn claim(peer: &str, figure: &str, value: f64) -> Claim {
     Claim { peer: peer.to_owned(), figure: figure.to_owned(), value }
 }
 
@@ -108,6 +127,15 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, f64)> + '_ {
     text.lines().filter_map(|line| {
         let (name, value) = line.split_once(' ')?;
         Some((name.to_owned(), value.trim().parse().ok()?))
+    })
+}
+
+/// `PEER FIGURE value` lines.
+fn triples(text: &str) -> impl Iterator<Item = Claim> + '_ {
+    text.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [peer, figure, value] = words[..] else { return None };
+        Some(claim(peer, figure, value.parse().ok()?))
     })
 }
 
@@ -206,6 +234,7 @@ mod tests {
         assert_eq!(mbw_middle(""), None);
         assert_eq!(sysbench_rate("x\n102400.00 MiB transferred (10240.50 MiB/sec)\n"), Some(10_240.5 * 1_048_576.0));
         assert_eq!(sysbench_rate("nothing"), None);
+        assert_eq!(triples("a b 2\nx y\n").collect::<Vec<_>>(), [claim("a", "b", 2.0)]);
         assert_eq!(pairs("copy 12.5\nnoise\n").collect::<Vec<_>>(), [("copy".to_owned(), 12.5)]);
     }
 }

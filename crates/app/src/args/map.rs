@@ -31,7 +31,7 @@ pub struct MapArgs {
     /// has not changed. --deep and --soak measure anyway.
     #[arg(long)]
     pub fresh: bool,
-    /// Print the map as JSON (docs/map.md).
+    /// Print the map as JSON (docs/map-schema.md).
     #[arg(long)]
     pub json: bool,
     /// Where results are kept.
