@@ -190,9 +190,13 @@ macro_rules! narrow {
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 macro_rules! neon {
     ($name:ident, $after:literal) => {
-        unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
+        neon!($name, "fmla" "v" $after, "", "");
+    };
+    ($name:ident, $op:literal $before:literal $after:literal, $begin:literal, $end:literal) => {
+        pub(crate) unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
             unsafe {
                 asm!(
+                    $begin,
                     ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
                     "movi v\\i\\().16b, #0",
                     ".endr",
@@ -209,7 +213,7 @@ macro_rules! neon {
                     "ldp q26, q27, [{p}, #160]",
                     "ldp q28, q29, [{p}, #192]",
                     "ldp q30, q31, [{p}, #224]",
-                    block!("fmla" "v" $after),
+                    block!($op $before $after),
                     "add {p}, {p}, #256",
                     "subs {n}, {n}, #1",
                     "b.ne 3b",
@@ -218,6 +222,7 @@ macro_rules! neon {
                     ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
                     "str q\\i, [{out}], #16",
                     ".endr",
+                    $end,
                     x = in(reg) x, out = inout(reg) out => _, passes = inout(reg) passes => _,
                     p = out(reg) _, n = out(reg) _,
                     out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _,
@@ -281,6 +286,8 @@ portable!(f64_portable, f64);
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {avx512, block, narrow, narrow_step, product, step};
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+pub(crate) use {block, neon, product, step};
 
 macro_rules! probe {
     ($(#[$meta:meta])* $name:ident: $avx512:ident $avx2:ident $neon:ident $portable:ident) => {

@@ -73,6 +73,7 @@ table! {
     "ceiling-f64-avx2" units::ceiling_f64_avx2, warm [1], if units::fused, |s| narrow_work(s, 4);
     "ceiling-i8-avx-vnni" units::ceiling_i8_avx_vnni, warm [1], if units::avx_vnni, |s| narrow_work(s, 32);
     "ceiling-i8-vnni" units::ceiling_i8_vnni, warm [1], if units::avx512_vnni, |s| wide_work(s, 64);
+    "ceiling-i8-dot" units::ceiling_i8_dot, warm [1], if units::dot, |s| unit_work(s, units::NEON, 16);
     "ceiling-bf16-dot" units::ceiling_bf16_dot, warm [1], if units::avx512_bf16, |s| wide_work(s, 32);
     "ceiling-f16" units::ceiling_f16, warm [1], if units::avx512_fp16, |s| wide_work(s, 32);
     "ceiling-bf16-matrix" amx::ceiling_bf16_matrix, warm [1], if amx::available, amx_flop;

@@ -1,5 +1,5 @@
-//! Probes of the narrower and the special vector units: one element at a time, SSE2, AVX2, dot products of bytes and
-//! of bf16, and f16. The widest f32 and f64 are in `fma`, the tiles in `amx`.
+//! Probes of the narrower and the special vector units: one element at a time, SSE2, AVX2, dot products of bytes (on both
+//! architectures) and of bf16, and f16. The widest f32 and f64 are in `fma`, the tiles in `amx`.
 //!
 //! Buffers and sizes as in `fma`: `[x, out]`, `[passes]`, [`DATA`](crate::fma::DATA) bytes of operands a pass.
 //! Must not choose: each probe runs exactly the unit that its name says, and the table of kernels asks for it first.
@@ -8,11 +8,15 @@
 use crate::fma::{avx512, block, narrow, narrow_step, product, step};
 #[cfg(target_arch = "x86_64")]
 use crate::isa::{Extension, Isa, has, isa};
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")))]
 use crate::registry::first;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+use crate::fma::{block, neon, product, step};
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")))]
 use std::arch::asm;
 
+/// Products of a pass of NEON: 32 blocks of 128.
+pub(crate) const NEON: u64 = 32 * 128;
 /// Products of a pass with sixteen accumulators: 8 blocks of 128.
 pub(crate) const WIDE: u64 = 8 * 128;
 /// Products of a pass with ten accumulators: 42 blocks of 30.
@@ -102,6 +106,39 @@ mod x86 {
 
     pub(super) unsafe fn f64_sse(x: *const u8, out: *mut u8, passes: u64) {
         unsafe { f64_sse2(x, out, passes) };
+    }
+}
+
+// The instruction names its sums and its operands by different shapes, so a macro of the assembler stands for it.
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+neon!(
+    i8_neon,
+    "rooflab_dot" "" "",
+    ".arch_extension dotprod\n.macro rooflab_dot sum, a, b\nsdot v\\sum\\().4s, v\\a\\().16b, v\\b\\().16b\n.endm",
+    ".purgem rooflab_dot"
+);
+
+/// Whether bytes are multiplied and summed by NEON.
+pub(crate) fn dot() -> bool {
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+    return std::arch::is_aarch64_feature_detected!("dotprod");
+    #[cfg(not(all(target_arch = "aarch64", target_feature = "neon")))]
+    false
+}
+
+/// `ceiling-i8-dot`: signed bytes, four products a sum, in NEON's registers.
+pub(crate) unsafe fn ceiling_i8_dot(buffers: *const *mut u8, sizes: *const i64) {
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+    unsafe {
+        let (x, out, passes) = (*buffers, *buffers.add(1), first(sizes));
+        if passes > 0 {
+            i8_neon(x, out, passes);
+        }
+    }
+    #[cfg(not(all(target_arch = "aarch64", target_feature = "neon")))]
+    {
+        let _ = (buffers, sizes);
+        unreachable!("the table of kernels asks whether the unit is there")
     }
 }
 

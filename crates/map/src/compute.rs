@@ -68,10 +68,11 @@ const FED: &str = "tile products, every operand loaded from the first-level cach
 const FED_L2: &str = "tile products, every operand loaded from the second-level cache";
 const THREE: &str = "fused multiply-adds of three registers";
 const TWO: &str = "products and sums in two instructions";
+const DOTPROD: &str = "neon+dotprod";
 const ALONE: &str = "multiply-adds of one element";
 
 /// f32 first: its long soak ramps the clock up for the others. An empty instruction set is the widest there is.
-const PROBES: [Probe; 17] = [
+const PROBES: [Probe; 18] = [
     Probe { name: "f32", operands: Operands::F32, isa: "", remark: THREE, team: Included },
     Probe { name: "f64", operands: Operands::F64, isa: "", remark: THREE, team: Included },
     Probe { name: "bf16-matrix", operands: Operands::Bf16, isa: "amx-bf16", remark: FED, team: Included },
@@ -103,6 +104,13 @@ const PROBES: [Probe; 17] = [
         team: Included,
     },
     Probe {
+        name: "i8-dot",
+        operands: Operands::Bits,
+        isa: DOTPROD,
+        remark: "sums of four byte products, 128-bit registers",
+        team: Included,
+    },
+    Probe {
         name: "bf16-dot",
         operands: Operands::Bf16,
         isa: "avx512-bf16",
@@ -128,9 +136,9 @@ impl Probe {
         if self.operands == Operands::Bits { Quantity::OpsPerSecond } else { Quantity::FlopPerSecond }
     }
 
-    /// Whether another probe is the same code on this machine.
-    fn is_double(&self) -> bool {
-        self.isa == kernels::isa().name()
+    /// Whether another probe is the same code on this machine, or no machine of this architecture has the unit.
+    fn is_needless(&self) -> bool {
+        self.isa == kernels::isa().name() || (self.isa == DOTPROD && !cfg!(target_arch = "aarch64"))
     }
 
     /// The older list holds these, and what reads older maps looks there.
@@ -144,7 +152,7 @@ pub(crate) fn measure(session: &mut Session) -> Ceilings {
     let mut found = Ceilings::default();
     let result = soak::measure(session, &mut found);
     session.noted("f32", result);
-    for probe in PROBES[1..].iter().filter(|probe| !probe.is_double()) {
+    for probe in PROBES[1..].iter().filter(|probe| !probe.is_needless()) {
         (session.progress)(&format!("{} ceiling", probe.name));
         let result = one(session, probe, &mut found);
         session.noted(probe.name, result);
@@ -283,7 +291,7 @@ fn together(session: &mut Session, found: &mut Ceilings) {
         Ok(cores) => cores.to_vec(),
         Err(why) => return session.missing.push(format!("compute of all cores: {why}")),
     };
-    for probe in PROBES.iter().filter(|probe| probe.team == Included) {
+    for probe in PROBES.iter().filter(|probe| probe.team == Included && !probe.is_needless()) {
         (session.progress)(&format!("{} ceiling of {} cores", probe.name, cores.len()));
         let (find, kernel) = (session.find, probe.kernel());
         let flop = kernels::flop(&kernel, &[1]).unwrap_or(f64::NAN);

@@ -123,10 +123,13 @@ fn is_latency(figure: &str) -> bool {
 
 /// Ours over the best peer's in one round, and the peer's name.
 fn ratio(round: &Round, figure: &str) -> Option<(f64, String)> {
-    // STREAM's copies store as the compiler likes; the faster of our forms answers it.
+    // STREAM's copies store as the compiler likes; the fastest of our forms answers it.
     let stream = figure.strip_suffix(".one").or_else(|| figure.strip_suffix(".all"));
-    let other = stream.map(|stem| format!("{stem}-stream{}", &figure[stem.len()..]));
-    let ours = [Some(figure.to_owned()), other].into_iter().flatten().filter_map(|name| round.ours.get(&name).copied());
+    let forms = ["", "-stream", "-string"].map(|way| match stream {
+        Some(stem) => format!("{stem}{way}{}", &figure[stem.len()..]),
+        None => figure.to_owned(),
+    });
+    let ours = forms.iter().filter_map(|name| round.ours.get(name).copied());
     let ours = ours.reduce(f64::max)?;
     let claims = round.claims.iter().filter(|claim| claim.figure == figure);
     let better = |a: &&Claim, b: &&Claim| {
