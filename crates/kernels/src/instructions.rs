@@ -25,7 +25,7 @@ enum Element {
     F64,
     /// Small 32-bit integers: positions of lanes, or of elements in the table.
     Index,
-    /// Pairs of bf16 near 1; register 0 and those that add up start as two of them.
+    /// Pairs of bf16 near 1.
     Pairs,
     /// Bytes of any value.
     Bytes,

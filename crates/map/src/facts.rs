@@ -83,6 +83,10 @@ mod platform {
     }
 
     pub(super) fn huge_pages() -> Result<(), String> {
+        // SAFETY: reads a flag of this process.
+        if unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } == 1 {
+            return Err("large pages are turned off for this process".to_owned());
+        }
         huge_of(read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok().as_deref())
     }
 }

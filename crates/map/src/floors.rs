@@ -185,6 +185,7 @@ mod futex {
 #[cfg(target_os = "linux")]
 mod pages {
     use super::{Session, Summary};
+    use crate::arena::huge_bytes;
 
     /// Bytes of a mapping: enough pages for one reading of the clock.
     const REGION: usize = 16 << 20;
@@ -203,6 +204,9 @@ mod pages {
                 unsafe { region.start.add(offset).write_volatile(1) };
             }
             times.push((session.clock.now().0 - begun) / (REGION / page) as f64);
+            if times.len() == 1 && page > SMALL && region.is_small() {
+                return Err("the system granted no large pages".to_owned());
+            }
         }
         Summary::of(times).ok_or_else(|| "no mapping".to_owned())
     }
@@ -214,6 +218,7 @@ mod pages {
     }
 
     const SLACK: usize = 2 << 20;
+    const SMALL: usize = 4096;
 
     impl Region {
         fn map(advice: libc::c_int) -> Result<Self, String> {
@@ -229,6 +234,12 @@ mod pages {
             // SAFETY: inside the mapping.
             unsafe { libc::madvise(start.cast(), REGION, advice) };
             Ok(Self { whole, start })
+        }
+
+        /// Whether the system put it on small pages, now that it was touched; false where it does not tell.
+        fn is_small(&self) -> bool {
+            let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+            huge_bytes(&smaps, self.start as usize).is_some_and(|bytes| bytes < REGION / 2)
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::rig::{self, rooflab, seconds};
 use model::{MAP_SCHEMA, Map};
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_quick_map_is_kept_and_can_be_asked_about() {
@@ -32,6 +33,21 @@ fn a_quick_map_is_kept_and_can_be_asked_about() {
     let answer: serde_json::Value = serde_json::from_str(&check.expect(0).out).expect("JSON");
     assert_eq!(answer["same_machine"], true, "{check}");
     assert_eq!(answer["figures"].as_array().map(Vec::len), Some(5), "{check}");
+}
+
+#[test]
+fn a_program_on_one_core_gets_fewer_figures_and_reasons() {
+    let _alone = rig::alone();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(rig::binary()).args(["map", "--quick", "--json"]).current_dir(folder.path());
+    command.env_remove("ROOFLAB_LEDGER").env("NO_COLOR", "1").stdin(Stdio::null());
+    let ended = rig::run(&mut command, seconds(120));
+    ended.expect(0);
+    let map: Map = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}:\n{ended}"));
+    assert!(map.missing.iter().any(|line| line.contains("one core only")), "{:?}", map.missing);
+    assert!(map.every_figure().iter().all(|figure| !figure.name.ends_with(".all")));
+    assert_eq!((map.fingerprint.cores, map.core_to_core), (1, None));
 }
 
 #[test]

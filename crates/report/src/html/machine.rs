@@ -20,6 +20,9 @@ struct Machine<'a> {
     latency: String,
     knees: Vec<[String; 5]>,
     bandwidth: String,
+    pages: String,
+    by_cores: Vec<[String; 2]>,
+    under_load: Vec<[String; 2]>,
     heat: String,
     clock: String,
     jitter: Vec<[String; 2]>,
@@ -45,6 +48,9 @@ pub fn map_page(map: &Map) -> String {
         },
         knees: map.knees.iter().map(knee).collect(),
         bandwidth: plot::bandwidth_curves(map),
+        pages: plot::page_curve(map),
+        by_cores: points(map, "bandwidth.cores", |x| counted(x as usize, "core")),
+        under_load: points(map, "latency.loaded", |x| model::BytesPerSecond(x).to_string()),
         heat: plot::heat(map),
         clock: plot::clock(map),
         jitter: jitter.map(|(bound, n)| [model::Seconds(*bound).to_string(), n.to_string()]).collect(),
@@ -60,6 +66,13 @@ pub fn map_page(map: &Map) -> String {
         map,
     });
     page(&format!("Machine map: {}", map.fingerprint.cpu), &content)
+}
+
+/// A short curve as rows.
+fn points(map: &Map, curve: &str, x: fn(f64) -> String) -> Vec<[String; 2]> {
+    let curve = map.curve(curve);
+    let points = curve.iter().flat_map(|curve| curve.points.iter().map(|point| (curve.quantity, point)));
+    points.map(|(quantity, point)| [x(point.x), quantity.show(point.y)]).collect()
 }
 
 fn knee(knee: &Knee) -> [String; 5] {

@@ -30,16 +30,24 @@ pub(crate) fn latency_curves(map: &Map) -> String {
     let axis = Axis { title: "Load latency by working-set size", words: "ns a load", scale: 1e-9 };
     let series = series(map, &wanted);
     let first = series.first().map_or("", |series| series.curve.name.as_str());
-    let knees: Vec<(f64, String)> = map
-        .knees
-        .iter()
-        .filter(|knee| knee.curve == first)
-        .map(|knee| {
-            let name = if knee.level.is_empty() { "knee" } else { knee.level.as_str() };
-            (knee.at, format!("{name} {}", binary(Bytes(knee.at))))
-        })
-        .collect();
-    plot(&axis, &series, &knees)
+    plot(&axis, &series, &knees(map, first))
+}
+
+/// Latency of one line a page, with the reach of the TLBs; empty without the curve.
+pub(crate) fn page_curve(map: &Map) -> String {
+    let axis = Axis { title: "Load latency by pages touched", words: "ns a load", scale: 1e-9 };
+    let series = series(map, &[("latency.page", "one line a 4 KiB page", Ink::Stock)]);
+    plot(&axis, &series, &knees(map, "latency.page"))
+}
+
+/// The knees of a curve, with what ends there.
+fn knees(map: &Map, curve: &str) -> Vec<(f64, String)> {
+    let of_curve = map.knees.iter().filter(|knee| knee.curve == curve);
+    let named = of_curve.map(|knee| {
+        let name = if knee.level.is_empty() { "knee" } else { knee.level.as_str() };
+        (knee.at, format!("{name} {}", binary(Bytes(knee.at))))
+    });
+    named.collect()
 }
 
 /// Bandwidth by size on one core; empty without a curve.
@@ -72,7 +80,7 @@ fn plot(axis: &Axis, series: &[Series<'_>], knees: &[(f64, String)]) -> String {
 
 /// Logarithm of the size to base 2, and the value in the axis's unit.
 fn points(series: &Series<'_>, scale: f64) -> Vec<(f64, f64)> {
-    let good = series.curve.points.iter().filter(|point| point.x > 0.0 && point.y > 0.0);
+    let good = series.curve.points.iter().filter(|point| point.x > 0.0 && point.y > 0.0 && point.y.is_finite());
     good.map(|point| (point.x.log2(), point.y / scale)).collect()
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn ceilings(map: &Map, cores: &str) -> String {
     let of = |prefix: &str, suffix: &str| -> Vec<Rate> {
         let named = all.iter().filter_map(|figure| {
             let name = figure.name.strip_prefix(prefix)?.strip_suffix(suffix)?;
-            (!name.contains('.') && figure.value > 0.0).then(|| (name.to_owned(), figure.value / 1e9))
+            (!name.contains('.') && figure.value > 0.0 && figure.value.is_finite()).then(|| (name.to_owned(), figure.value / 1e9))
         });
         named.collect()
     };
@@ -103,13 +103,13 @@ pub(crate) fn heat(map: &Map) -> String {
             let style = anchored(&text(Ink::Soft, 12.0), HPos::Center, VPos::Center);
             canvas.draw(&Text::new(words, (x, y), style))
         };
-        for (row, core) in matrix.cores.iter().enumerate() {
+        for (row, (core, values)) in matrix.cores.iter().zip(&matrix.seconds).enumerate() {
             let at = EDGE + side * row as i32;
             if side >= 14 {
                 label(at + side / 2, EDGE / 2, core.to_string())?;
                 label(EDGE / 2, at + side / 2, core.to_string())?;
             }
-            for (column, &value) in matrix.seconds[row].iter().enumerate() {
+            for (column, &value) in values.iter().enumerate() {
                 let x = EDGE + side * column as i32;
                 let share = if most > least { (value - least) / (most - least) } else { 0.5 };
                 let strength = if value > 0.0 { 0.25 + 0.65 * share } else { 0.04 };

@@ -13,7 +13,7 @@ mod progress;
 mod roofline;
 
 pub use compare::{Panel, compare_plot};
-pub(crate) use curves::{bandwidth_curves, latency_curves};
+pub(crate) use curves::{bandwidth_curves, latency_curves, page_curve};
 pub use history::history_plot;
 pub(crate) use latency::latency;
 pub(crate) use machine::{ceilings, clock, heat};
