@@ -46,6 +46,7 @@ use model::{Bytes, Curve, Figure, Interval, Knee, LatencyPoint, MAP_SCHEMA, Map,
 use plan::Plan;
 use random::Random;
 use repeated::Find;
+use std::fmt::Write as _;
 
 /// Version of the probes: a stored map of another version is measured again.
 pub const PROBES: u32 = 2;
@@ -157,7 +158,7 @@ fn surroundings(map: &mut Map, ticks: Option<system::Ticks>, source: Option<Stri
     let now = system::ticks();
     map.figures.extend(noise::stolen(ticks, now));
     let others = noise::others(ticks, now);
-    map.findings.extend(others.as_ref().map(|figure| trust::load(figure.value)));
+    map.findings.extend(others.as_ref().map(|figure| trust::company(figure.value)));
     map.figures.extend(others);
     let sources = source.zip(system::clock_source());
     map.findings.extend(sources.map(|(before, after)| trust::clock_source(&before, &after)));
@@ -215,7 +216,7 @@ fn capacities(curve: &Curve, claims: &[(&str, Option<usize>)], suffix: &str, map
         let method = format!("{} is half of the way to the next level: half of the loads miss", curve.name);
         map.figures.push(bytes(&format!("{name}.half"), &half, method));
         if let Some(text) = &mut knee.disagreement {
-            *text += &format!("; half of the loads miss at {:.0} KiB", half.at / 1024.0);
+            let _ = write!(text, "; half of the loads miss at {:.0} KiB", half.at / 1024.0);
         }
     }
     map.knees.extend(knees);
@@ -264,7 +265,7 @@ fn second_level(session: &mut Session, map: &mut Map) {
     if let Err(why) = &result {
         let second = map.knees.iter_mut().filter(|knee| knee.level == "L2");
         for text in second.filter_map(|knee| knee.disagreement.as_mut()) {
-            *text += &format!("; {why}");
+            let _ = write!(text, "; {why}");
         }
     }
     map.figures.extend(session.noted("memory.L2.ways", result));

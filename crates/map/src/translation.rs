@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn ways_of_the_second_level_end_where_loads_come_from_beyond() {
-        let times = |ways: usize| (1..=40).map(|n| [1.5, 5.0, 40.0][usize::from(n > 12) + usize::from(n > ways)]);
+        let times = |ways: usize| (1..=40).map(move |n| [1.5, 5.0, 40.0][usize::from(n > 12) + usize::from(n > ways)]);
         let check = |times: &[f64], expected: Option<f64>| {
             assert_eq!(second_ways_of_times(times, [5.0, 35.0]).ok().map(|figure| figure.value), expected);
         };

@@ -162,7 +162,7 @@ pub(crate) fn order(figure: &str, other: &str, ratio: f64) -> Finding {
 const ALONE: f64 = 0.05;
 
 /// A busy machine: `share` of the cores' time went to other programs while it was measured.
-pub(crate) fn load(share: f64) -> Finding {
+pub(crate) fn company(share: f64) -> Finding {
     let text = format!("other programs had {:.1} % of the cores' time while this was measured", 100.0 * share);
     finding("load", "every figure", share <= ALONE, text)
 }
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_busy_machine_and_a_changed_clock_are_found() {
-        assert!(load(0.01).sound && !load(0.4).sound);
+        assert!(company(0.01).sound && !company(0.4).sound);
         assert!(clock_source("tsc", "tsc").sound && !clock_source("tsc", "hpet").sound);
     }
 
