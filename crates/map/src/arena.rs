@@ -26,6 +26,9 @@ pub(crate) struct Arena {
     layout: Layout,
 }
 
+// SAFETY: it owns its memory, whichever thread it is on.
+unsafe impl Send for Arena {}
+
 impl Arena {
     /// Reserves `bytes`, rounded up to huge pages; none if the system has no more.
     pub(crate) fn new(bytes: usize) -> Option<Self> {

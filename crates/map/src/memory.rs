@@ -95,9 +95,8 @@ pub(crate) fn measure(session: &mut Session, levels: &[Level], arena: &Arena) ->
     for (near, far) in LEVELS {
         again(session, (levels, arena), &mut found, [near, far]);
     }
-    together(session, levels, &mut found);
-    let result = by_cores(session, levels);
-    found.curves.extend(session.noted("bandwidth by cores", result));
+    let result = together(session, levels, &mut found);
+    session.noted("memory of all cores", result);
     let result = curves(session, arena);
     found.curves.extend(session.noted("bandwidth by size", result).unwrap_or_default());
     found
@@ -253,19 +252,18 @@ fn memcpy_ratio(session: &mut Session, level: &Level, arena: &Arena) -> Result<f
 }
 
 /// Every core with its own arrays. Levels that cores share are divided among them.
-fn together(session: &mut Session, levels: &[Level], found: &mut Bandwidths) {
-    let cores = match session.facts.team() {
-        Ok(cores) => cores.to_vec(),
-        Err(why) => return session.missing.push(format!("memory of all cores: {why}")),
-    };
-    let checks = session.plan.checks;
-    for level in levels {
+fn together(session: &mut Session, levels: &[Level], found: &mut Bandwidths) -> Result<(), String> {
+    let cores = session.facts.team()?.to_vec();
+    let shares: Vec<Level> = levels.iter().map(|level| share(level, cores.len())).collect();
+    (session.progress)(&format!("filling the memory of {} cores", cores.len()));
+    let arenas = arenas(&cores, &shares)?;
+    let lent = team::Lent(&arenas);
+    for (level, own) in levels.iter().zip(&shares) {
         (session.progress)(&format!("bandwidth of {} cores, {}", cores.len(), level.name));
+        let checks = session.plan.checks;
         for form in FORMS.iter().filter(|form| stores_suit(form, level) && in_team(form, checks)) {
-            let share = if is_far(level) { level.working_set / cores.len() } else { level.working_set };
-            let own = Level { working_set: share.max(1 << 16), ..level.clone() };
-            let unit = unit_bytes(&format!("ceiling-{}", form.name), &own);
-            let result = team::rates(&cores, session.plan.team, |i| member(&own, form, i as u64));
+            let unit = unit_bytes(&format!("ceiling-{}", form.name), own);
+            let result = team::rates(&cores, session.plan.team, |i| member(own, form, &lent.get()[i]));
             let result = result.map(|summary| summary.scaled(unit));
             if let Some(summary) = session.noted(&format!("{} at {} of all cores", form.name, level.name), result) {
                 let mut all = figures(&summary, form, level, "all");
@@ -274,6 +272,26 @@ fn together(session: &mut Session, levels: &[Level], found: &mut Bandwidths) {
             }
         }
     }
+    let result = by_cores(session, &shares, (&cores, &lent), &found.figures);
+    found.curves.extend(session.noted("bandwidth by cores", result));
+    Ok(())
+}
+
+/// What one of so many cores works on.
+fn share(level: &Level, cores: usize) -> Level {
+    let bytes = if is_far(level) { level.working_set / cores } else { level.working_set };
+    Level { working_set: bytes.max(1 << 16), ..level.clone() }
+}
+
+/// An arena for each core, first touched by it, so that its memory is the core's own.
+fn arenas(cores: &[usize], shares: &[Level]) -> Result<Vec<Arena>, String> {
+    let largest = shares.iter().map(|level| level.working_set).max().ok_or("there is no level")?;
+    let made = team::together(cores, |member| {
+        let arena = Arena::new(Arena::needed(3, largest) + Arena::needed(2, 1)).ok_or("out of memory")?;
+        arena.fill_fast(member as u64);
+        Ok(arena)
+    });
+    made.into_iter().collect()
 }
 
 /// Whether all cores run a form: scaling is no different from copying.
@@ -284,33 +302,35 @@ fn in_team(form: &Form, checks: Checks) -> bool {
     }
 }
 
-/// A member's own arena and stream.
-fn member<'a>(level: &Level, form: &Form, seed: u64) -> Result<Load<'a>, String> {
-    let bytes = Arena::needed(3, level.working_set) + Arena::needed(2, 1);
-    let arena = Arena::new(bytes).ok_or("out of memory")?;
-    arena.fill_fast(seed);
-    let stream = Stream::new(&format!("ceiling-{}", form.name), level, &arena)?;
+/// A member's stream over its arena.
+fn member<'a>(level: &Level, form: &Form, arena: &'a Arena) -> Result<Load<'a>, String> {
+    let stream = Stream::new(&format!("ceiling-{}", form.name), level, arena)?;
     let mut at = 0;
     Ok(Box::new(move |units| {
-        // The arena moves into the load, and lives as long.
-        debug_assert!(arena.bytes() >= bytes);
+        // The stream points into the arena.
+        debug_assert!(arena.bytes() > 0);
         at = stream.run(units, at);
     }))
 }
 
-/// Reading memory on one core, two, four, ... and all.
-fn by_cores(session: &mut Session, levels: &[Level]) -> Result<Curve, String> {
-    let cores = session.facts.team()?.to_vec();
-    let level = levels.iter().find(|level| level.name == "DRAM").ok_or("there is no memory level")?;
-    let own = Level { working_set: (level.working_set / cores.len()).max(1 << 16), ..level.clone() };
-    let unit = unit_bytes("ceiling-read", &own);
-    let mut counts: Vec<usize> = (0..usize::BITS).map(|i| 1 << i).take_while(|&n| n < cores.len()).collect();
-    counts.push(cores.len());
-    let mut points = Vec::new();
-    for n in counts {
-        let summary = team::rates(&cores[..n], session.plan.team, |i| member(&own, &READ, i as u64))?.scaled(unit);
-        points.push(CurvePoint { x: n as f64, y: summary.median, interval: summary.middle });
+/// Reading memory on one core, two, four, ... and all; the first and the last are measured already.
+fn by_cores(
+    session: &mut Session,
+    shares: &[Level],
+    (cores, lent): (&[usize], &team::Lent<'_, Vec<Arena>>),
+    figures: &[Figure],
+) -> Result<Curve, String> {
+    let own = shares.iter().find(|level| level.name == "DRAM").ok_or("there is no memory level")?;
+    let known = |of: &str| read_rate(figures, "DRAM", of).ok_or("reading memory was not measured");
+    let point = |n: usize, (y, interval): (f64, Interval)| CurvePoint { x: n as f64, y, interval };
+    let mut points = vec![point(1, known("one")?)];
+    let unit = unit_bytes("ceiling-read", own);
+    for n in (1..usize::BITS).map(|i| 1 << i).take_while(|&n| n < cores.len()) {
+        let rates = team::rates(&cores[..n], session.plan.team, |i| member(own, &READ, &lent.get()[i]))?;
+        let summary = rates.scaled(unit);
+        points.push(point(n, (summary.median, summary.middle)));
     }
+    points.push(point(cores.len(), known("all")?));
     Ok(Curve {
         name: "bandwidth.cores".to_owned(),
         quantity: Quantity::BytesPerSecond,

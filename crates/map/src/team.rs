@@ -28,14 +28,14 @@ pub(crate) fn pin(_: usize) -> bool {
     false
 }
 
-/// Something that one member of a team uses while its owner waits for the team.
+/// Something that members of a team use while its owner waits for them: one alone, or each its own part.
 pub(crate) struct Lent<'a, T>(pub(crate) &'a T);
-// SAFETY: the owner waits, and one member alone calls `get`.
+// SAFETY: the owner waits, and no two members use the same part.
 unsafe impl<T> Sync for Lent<'_, T> {}
 
-impl<T> Lent<'_, T> {
+impl<'a, T> Lent<'a, T> {
     /// What was lent.
-    pub(crate) fn get(&self) -> &T {
+    pub(crate) fn get(&self) -> &'a T {
         self.0
     }
 }

@@ -76,12 +76,25 @@ fn write_page(path: &Path, map: &Map) -> Result<(), Failure> {
 }
 
 fn diff([a, b]: [&String; 2], store: &StoreArgs, format: Format) -> Outcome {
-    let changes = report::map_changes(&named(a, store)?, &named(b, store)?);
+    let (a, b) = (named(a, store)?, named(b, store)?);
+    let changes = report::map_changes(&a, &b);
     if format == Format::Json {
-        return print_json(&changes);
+        let sides = [&a, &b].map(|map| serde_json::json!({ "machine": map.fingerprint, "depth": map.depth }));
+        return print_json(&serde_json::json!({ "a": sides[0], "b": sides[1], "changes": changes }));
     }
+    for (side, map) in [("A", &a), ("B", &b)] {
+        println!("{side}  {}", origin(map));
+    }
+    println!();
     print!("{}", report::terminal::map_diff(&changes));
     Ok(Done::Complete)
+}
+
+/// Of which machine and system a map is, and how thorough.
+fn origin(map: &Map) -> String {
+    let of = &map.fingerprint;
+    let depth = if map.depth.is_empty() { "of the first schema" } else { &map.depth };
+    format!("{}, kernel {}, {depth}", crate::text::machine(of), of.kernel)
 }
 
 /// What became of a stored map.
@@ -224,6 +237,7 @@ mod tests {
         assert_eq!(overhead(file.to_str().unwrap()), None);
         assert_eq!(overhead("ffffffff"), None);
         let (_folder, store) = with_maps(1);
+        assert!(origin(&sample::map()).contains("kernel"));
         let Err(Failure::Usage(report)) = named("previous", &store) else { panic!("a map that is not there") };
         assert!(format!("{report:?}").contains("holds 1 maps"), "{report:?}");
     }
