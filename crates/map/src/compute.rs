@@ -360,6 +360,29 @@ mod tests {
     use crate::random::Random;
 
     #[test]
+    fn what_is_measured_again_stands_for_what_was_there() {
+        let figure = |name: &str, value: f64| Figure { name: name.to_owned(), value, ..Figure::default() };
+        let finding = |figure: &str| Finding { figure: figure.to_owned(), ..Finding::default() };
+        let mut found = Ceilings {
+            figures: vec![figure("compute.f64.one", 1.0), figure("compute.f64.one.burst", 1.0), figure("compute.f64-avx2.one", 5.0)],
+            findings: vec![finding("compute.f64.one"), finding("compute.f64-avx2.one")],
+            ..Ceilings::default()
+        };
+        let fresh = Ceilings { figures: vec![figure("compute.f64.one", 2.0)], ..Ceilings::default() };
+        found.replace("f64", fresh);
+        let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
+        assert_eq!(names, ["compute.f64-avx2.one", "compute.f64.one"]);
+        assert_eq!((found.rate("f64", "one"), found.rate("f64", "all")), (Some(2.0), None));
+        assert_eq!(found.findings, [finding("compute.f64-avx2.one")]);
+    }
+
+    #[test]
+    fn every_unit_in_the_order_is_a_probe() {
+        let known = |name: &str| PROBES.iter().any(|probe| probe.name == name);
+        assert!(UNITS.iter().all(|(faster, slower)| known(faster) && known(slower)));
+    }
+
+    #[test]
     fn every_probe_runs_on_its_operands() {
         for probe in PROBES.iter().filter(|probe| kernels::find(&probe.kernel()).is_some()) {
             let load = Repeated::by(kernels::find, &probe.kernel()).unwrap();

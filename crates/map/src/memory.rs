@@ -294,10 +294,10 @@ fn arenas(cores: &[usize], shares: &[Level]) -> Result<Vec<Arena>, String> {
     made.into_iter().collect()
 }
 
-/// Whether all cores run a form: scaling is no different from copying.
+/// Whether all cores run a form.
 fn in_team(form: &Form, checks: Checks) -> bool {
     match checks {
-        Checks::All => !matches!(form.stem(), "scale") && form.name != "copy-string",
+        Checks::All => form.name != "copy-string",
         Checks::Main => matches!(form.name, "read" | "write" | "copy" | "triad"),
     }
 }
