@@ -13,6 +13,8 @@ pub(crate) struct Facts {
     pub(crate) cores: Vec<usize>,
     /// Those of them that are threads of the first one's core, itself included.
     pub(crate) siblings: Vec<usize>,
+    /// The cores by the node of memory that they are near, the first core's node first.
+    pub(crate) nodes: Vec<Vec<usize>>,
     /// Cores' worth of time that a control group allows, where it limits it.
     pub(crate) quota: Option<f64>,
     /// Bytes of memory that can be taken.
@@ -26,8 +28,13 @@ impl Facts {
     pub(crate) fn read() -> Self {
         let cores = platform::cores();
         let siblings = system::siblings(cores[0]).unwrap_or_default();
+        let mut nodes: Vec<Vec<usize>> = system::nodes().unwrap_or_default();
+        nodes.iter_mut().for_each(|node| node.retain(|core| cores.contains(core)));
+        nodes.retain(|node| !node.is_empty());
+        nodes.sort_by_key(|node| !node.contains(&cores[0]));
         Self {
             claims: system::cache_claims(),
+            nodes,
             siblings: siblings.into_iter().filter(|thread| cores.contains(thread)).collect(),
             cores,
             quota: group::quota(),
@@ -110,6 +117,7 @@ impl Facts {
             claims: Claims::default(),
             cores: vec![platform::cores()[0]],
             siblings: Vec::new(),
+            nodes: Vec::new(),
             quota: None,
             memory: Some(256 << 20),
             huge: Err("none in this test".to_owned()),

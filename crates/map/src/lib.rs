@@ -18,6 +18,7 @@ mod latency;
 mod level;
 mod library;
 mod memory;
+mod node;
 mod noise;
 mod order;
 mod plan;
@@ -167,7 +168,7 @@ fn surroundings(map: &mut Map, ticks: Option<system::Ticks>, source: Option<Stri
 /// What the system shows of the cores' arrangement; a claim, not a measurement.
 fn arrangement(facts: &Facts) -> impl Iterator<Item = Figure> + use<> {
     let threads = system::siblings(facts.cores[0]).map(|threads| threads.len());
-    let shown = [("machine.nodes", system::nodes()), ("machine.threads", threads)];
+    let shown = [("machine.nodes", system::nodes().map(|nodes| nodes.len())), ("machine.threads", threads)];
     shown.into_iter().filter_map(|(name, count)| {
         let value = count? as f64;
         Some(Figure {
@@ -295,6 +296,7 @@ fn rest(session: &mut Session, map: &mut Map) {
     map.figures.extend(session.noted("memory.L1.ways", result));
     second_level(session, map);
     map.figures.extend(floors::measure(session));
+    map.figures.extend(node::measure(session));
     let result = coherence::matrix(session);
     map.core_to_core = session.noted("latency between cores", result);
     let result = coherence::loaded(session);
@@ -396,7 +398,14 @@ mod tests {
         const PAGE: &str = include_str!("../../../docs/map-schema.md");
         let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
         let documented: Vec<&str> = rows.flat_map(|cell| cell.split('`')).filter(|name| name.contains('.')).collect();
-        let map = map_on(Facts { siblings: vec![0, 0], ..Facts::read() }, kernels::find);
+        // Two threads of a core, and two nodes, whatever the machine has.
+        let core = Facts::read().cores[0];
+        let (siblings, nodes) = (vec![core, core], vec![vec![core], vec![core]]);
+        let map = map_on(Facts { siblings, nodes, ..Facts::read() }, kernels::find);
+        for name in ["compute.f32.core", "latency.node-1", "memory.node-1.read.one"] {
+            let is_missing = map.missing.iter().any(|line| line.contains("one core"));
+            assert!(map.figure(name).is_some() || is_missing, "{name}: {:?}", map.missing);
+        }
         let figures = map.every_figure().into_iter().map(|figure| figure.name);
         for name in figures.chain(map.curves.iter().map(|curve| curve.name.clone())) {
             assert!(documented.iter().any(|known| stands_for(known, &name)), "docs/map-schema.md lacks {name}");

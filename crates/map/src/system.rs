@@ -83,9 +83,11 @@ mod platform {
     use crate::group;
     use std::fs::read_to_string;
 
-    /// Nodes of memory that the system shows.
-    pub(crate) fn nodes() -> Option<usize> {
-        list_of(&read_to_string("/sys/devices/system/node/online").ok()?).map(|nodes| nodes.len())
+    /// The cores of each node of memory that the system shows.
+    pub(crate) fn nodes() -> Option<Vec<Vec<usize>>> {
+        let nodes = list_of(&read_to_string("/sys/devices/system/node/online").ok()?)?;
+        let cores = |node| list_of(&read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?);
+        Some(nodes.into_iter().map(|node| cores(node).unwrap_or_default()).collect())
     }
 
     /// The threads of a thread's core, itself included, as the system numbers and shows them.
@@ -173,7 +175,7 @@ mod platform {
     }
 
     /// Not told here.
-    pub(crate) fn nodes() -> Option<usize> {
+    pub(crate) fn nodes() -> Option<Vec<Vec<usize>>> {
         None
     }
 
@@ -232,7 +234,7 @@ mod platform {
     }
 
     /// Not told here.
-    pub(crate) fn nodes() -> Option<usize> {
+    pub(crate) fn nodes() -> Option<Vec<Vec<usize>>> {
         None
     }
 
