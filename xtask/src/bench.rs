@@ -1,10 +1,13 @@
-//! Turns rooflab on itself: does it see what is there, and nothing else, and how fast?
+//! Turns rooflab on itself: does it see what is there, and nothing else, and how fast? And does its map hold against
+//! other people's tools?
 //!
 //! Must not reach into it: everything goes through the binary and its `--json`, the door that people have.
 
 mod fuzz;
 mod itself;
 mod leaks;
+mod machine;
+mod peers;
 mod race;
 mod rate;
 mod record;
@@ -29,7 +32,7 @@ pub struct Entry {
 
 /// Adding a bench is one file and one line.
 const ENTRIES: &[Entry] =
-    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY, zoo_peers::ENTRY];
+    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY, zoo_peers::ENTRY, machine::ENTRY];
 
 /// What a bench found.
 pub struct Finding {

@@ -4,9 +4,11 @@
 
 mod compare;
 mod judge;
+mod map;
 
 pub use compare::{CompareArgs, HowArgs, RuleArgs, SelftestArgs, SelftestVerb};
 pub use judge::{JudgeArgs, JudgeSelftestArgs, JudgeVerb};
+pub use map::{MapArgs, MapVerb};
 
 use crate::duration;
 use clap::{Parser, Subcommand};
@@ -126,26 +128,6 @@ pub struct RunArgs {
     #[arg(long)]
     pub unconfined: bool,
     /// Print one JSON object a line for everything that happens, instead of text for people.
-    #[arg(long)]
-    pub json: bool,
-    /// Where results are kept.
-    #[command(flatten)]
-    pub place: PlaceArgs,
-}
-
-/// `rooflab map`.
-#[derive(Debug, clap::Args)]
-pub struct MapArgs {
-    /// Shorter windows: under 30 seconds in all.
-    #[arg(long)]
-    pub quick: bool,
-    /// Measure again, even when the ledger holds a map of this machine.
-    ///
-    /// A stored map is used as long as the machine's fingerprint (processor, cores, features, kernel, rooflab's probes)
-    /// has not changed.
-    #[arg(long)]
-    pub fresh: bool,
-    /// Print the map as JSON.
     #[arg(long)]
     pub json: bool,
     /// Where results are kept.

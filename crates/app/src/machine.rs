@@ -7,26 +7,13 @@ use crate::outcome::Failure;
 use crate::plan::Place;
 use jiff::Timestamp;
 use ledger::Ledger;
-use map::{Depth, MapError};
-use model::{Map, Seconds};
-
-/// How long a quick map takes, and a default one (`map::Depth`).
-const QUICK: Seconds = Seconds(30.0);
-const DEFAULT: Seconds = Seconds(120.0);
+use map::{Effort, MapError};
+use model::Map;
 
 impl From<MapError> for Failure {
     fn from(error: MapError) -> Self {
         Self::environment(error, "run it on a machine with a finer clock and some free memory")
     }
-}
-
-/// Whether a stored map will do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freshness {
-    /// It will, while the fingerprint is the same.
-    Stored,
-    /// It will not.
-    Measured,
 }
 
 /// This machine's map in the ledger.
@@ -46,20 +33,24 @@ pub fn stored(place: &Place) -> Option<Map> {
 ///
 /// # Errors
 /// When nothing can be measured, or the ledger can't be written.
-pub fn obtain(ledger: &mut Ledger, voice: &Voice, depth: Depth, freshness: Freshness) -> Result<Map, Failure> {
-    if freshness == Freshness::Stored
-        && let Some(map) = known(ledger)?
-    {
+pub fn obtain(ledger: &mut Ledger, voice: &Voice, effort: impl Into<Effort>) -> Result<Map, Failure> {
+    if let Some(map) = known(ledger)? {
         voice.say(&Notice::Machine { map: &map, origin: Origin::Stored });
         return Ok(map);
     }
-    let time = match depth {
-        Depth::Quick => QUICK,
-        Depth::Default => DEFAULT,
-    };
-    voice.say(&Notice::Phase { phase: Phase::Map, expected: Some(Expected::About(time)) });
-    let map = map::measure(depth, &mut |_| {})?;
-    ledger.put_map(Timestamp::now(), &map)?;
+    let effort = effort.into();
+    voice.say(&Notice::Phase { phase: Phase::Map, expected: Some(Expected::About(effort.expected())) });
+    let map = measure(ledger, effort, &mut |_| {})?;
     voice.say(&Notice::Machine { map: &map, origin: Origin::Measured });
+    Ok(map)
+}
+
+/// Measures and keeps; `progress` hears what comes next.
+///
+/// # Errors
+/// When nothing can be measured, or the ledger can't be written.
+pub fn measure(ledger: &mut Ledger, effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Map, Failure> {
+    let map = map::measure(effort, progress)?;
+    ledger.put_map(Timestamp::now(), &map)?;
     Ok(map)
 }

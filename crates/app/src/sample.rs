@@ -153,7 +153,6 @@ pub fn map() -> Map {
             method: String::new(),
         }],
         latency: Vec::new(),
-        noise: Vec::new(),
-        missing: Vec::new(),
+        ..Map::default()
     }
 }

@@ -90,13 +90,13 @@ macro_rules! block {
 /// 10 products into 10 accumulators, for the sixteen registers of AVX2.
 #[cfg(target_arch = "x86_64")]
 macro_rules! narrow_step {
-    ($op:literal; $x0:literal $x1:literal $x2:literal) => {
+    ($op:literal $r:literal; $x0:literal $x1:literal $x2:literal) => {
         concat!(
-            product!($op "ymm" "" "0" $x0 "13"), product!($op "ymm" "" "1" $x1 "14"),
-            product!($op "ymm" "" "2" $x2 "15"), product!($op "ymm" "" "3" $x0 "14"),
-            product!($op "ymm" "" "4" $x1 "15"), product!($op "ymm" "" "5" $x2 "13"),
-            product!($op "ymm" "" "6" $x0 "15"), product!($op "ymm" "" "7" $x1 "13"),
-            product!($op "ymm" "" "8" $x2 "14"), product!($op "ymm" "" "9" $x0 "13"),
+            product!($op $r "" "0" $x0 "13"), product!($op $r "" "1" $x1 "14"),
+            product!($op $r "" "2" $x2 "15"), product!($op $r "" "3" $x0 "14"),
+            product!($op $r "" "4" $x1 "15"), product!($op $r "" "5" $x2 "13"),
+            product!($op $r "" "6" $x0 "15"), product!($op $r "" "7" $x1 "13"),
+            product!($op $r "" "8" $x2 "14"), product!($op $r "" "9" $x0 "13"),
         )
     };
 }
@@ -105,7 +105,7 @@ macro_rules! narrow_step {
 macro_rules! avx512 {
     ($name:ident, $op:literal) => {
         #[target_feature(enable = "avx512f")]
-        unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
+        pub(crate) unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
             unsafe {
                 asm!(
                     ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
@@ -144,11 +144,12 @@ macro_rules! avx512 {
     };
 }
 
+/// A pass over sixteen registers of AVX2's encoding: `ymm`, or `xmm` for one element at a time.
 #[cfg(target_arch = "x86_64")]
-macro_rules! avx2 {
-    ($name:ident, $op:literal) => {
+macro_rules! narrow {
+    ($name:ident, $op:literal, $r:literal) => {
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
+        pub(crate) unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
             unsafe {
                 asm!(
                     ".irp i, 0,1,2,3,4,5,6,7,8,9",
@@ -160,11 +161,11 @@ macro_rules! avx2 {
                     "mov {n:e}, 42",
                     "3:",
                     ".irp i, 10,11,12,13,14,15",
-                    "vmovups ymm\\i, [{p} + 32 * (\\i - 10)]",
+                    concat!("vmovups ", $r, "\\i, [{p} + 32 * (\\i - 10)]"),
                     ".endr",
-                    narrow_step!($op; "10" "11" "12"),
-                    narrow_step!($op; "11" "12" "10"),
-                    narrow_step!($op; "12" "10" "11"),
+                    narrow_step!($op $r; "10" "11" "12"),
+                    narrow_step!($op $r; "11" "12" "10"),
+                    narrow_step!($op $r; "12" "10" "11"),
                     "add {p}, 192",
                     "dec {n:e}",
                     "jnz 3b",
@@ -189,9 +190,13 @@ macro_rules! avx2 {
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 macro_rules! neon {
     ($name:ident, $after:literal) => {
-        unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
+        neon!($name, "fmla" "v" $after, "", "");
+    };
+    ($name:ident, $op:literal $before:literal $after:literal, $begin:literal, $end:literal) => {
+        pub(crate) unsafe fn $name(x: *const u8, out: *mut u8, passes: u64) {
             unsafe {
                 asm!(
+                    $begin,
                     ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
                     "movi v\\i\\().16b, #0",
                     ".endr",
@@ -208,7 +213,7 @@ macro_rules! neon {
                     "ldp q26, q27, [{p}, #160]",
                     "ldp q28, q29, [{p}, #192]",
                     "ldp q30, q31, [{p}, #224]",
-                    block!("fmla" "v" $after),
+                    block!($op $before $after),
                     "add {p}, {p}, #256",
                     "subs {n}, {n}, #1",
                     "b.ne 3b",
@@ -217,6 +222,7 @@ macro_rules! neon {
                     ".irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
                     "str q\\i, [{out}], #16",
                     ".endr",
+                    $end,
                     x = in(reg) x, out = inout(reg) out => _, passes = inout(reg) passes => _,
                     p = out(reg) _, n = out(reg) _,
                     out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _,
@@ -268,15 +274,20 @@ avx512!(f32_avx512, "vfmadd231ps");
 #[cfg(target_arch = "x86_64")]
 avx512!(f64_avx512, "vfmadd231pd");
 #[cfg(target_arch = "x86_64")]
-avx2!(f32_avx2, "vfmadd231ps");
+narrow!(f32_avx2, "vfmadd231ps", "ymm");
 #[cfg(target_arch = "x86_64")]
-avx2!(f64_avx2, "vfmadd231pd");
+narrow!(f64_avx2, "vfmadd231pd", "ymm");
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 neon!(f32_neon, ".4s");
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 neon!(f64_neon, ".2d");
 portable!(f32_portable, f32);
 portable!(f64_portable, f64);
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use {avx512, block, narrow, narrow_step, product, step};
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+pub(crate) use {block, neon, product, step};
 
 macro_rules! probe {
     ($(#[$meta:meta])* $name:ident: $avx512:ident $avx2:ident $neon:ident $portable:ident) => {

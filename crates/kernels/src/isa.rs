@@ -25,6 +25,38 @@ impl Isa {
     }
 }
 
+/// What a processor has beside its vector width.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extension {
+    /// Products of four bytes, summed, in 512-bit registers.
+    Avx512Vnni,
+    /// Products of two bf16, summed, in 512-bit registers.
+    Avx512Bf16,
+    /// Arithmetic on f16 in 512-bit registers.
+    Avx512Fp16,
+    /// Products of four bytes, summed, in 256-bit registers, in the encoding of AVX2.
+    AvxVnni,
+}
+
+/// Whether this process may use the extension: the processor says so, and the system keeps its registers.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has(extension: Extension) -> bool {
+    use std::arch::x86_64::__cpuid_count;
+    if __cpuid_count(0, 0).eax < 7 {
+        return false;
+    }
+    // Leaf 7 of the Intel manual's volume 2A, CPUID.
+    let (main, more) = (__cpuid_count(7, 0), __cpuid_count(7, 1));
+    let bit = |register: u32, n: u32| register >> n & 1 == 1;
+    match extension {
+        Extension::Avx512Vnni => isa() == Isa::Avx512 && bit(main.ecx, 11),
+        Extension::Avx512Fp16 => isa() == Isa::Avx512 && bit(main.edx, 23),
+        Extension::Avx512Bf16 => isa() == Isa::Avx512 && main.eax >= 1 && bit(more.eax, 5),
+        Extension::AvxVnni => matches!(isa(), Isa::Avx512 | Isa::Avx2) && main.eax >= 1 && bit(more.eax, 4),
+    }
+}
+
 /// The widest instruction set of this machine that the kernels have code for.
 #[cfg(target_arch = "x86_64")]
 pub fn isa() -> Isa {

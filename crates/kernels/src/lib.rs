@@ -8,18 +8,25 @@ mod amx;
 mod attention;
 mod exp;
 mod fma;
+mod instructions;
 mod isa;
 mod lanes;
 mod matmul;
 mod memory;
 mod norm;
+mod primitives;
 mod registry;
+mod stores;
+mod sweep;
+mod units;
 
 #[cfg(test)]
 mod testing;
 
 pub use exp::exp_f32;
+pub use instructions::{Chain, INSTRUCTION_DATA, Instruction, UNROLLS, instructions};
 pub use isa::{Isa, isa};
+pub use primitives::{Forward, calls, flush_and_load, forward, indirect_calls};
 pub use registry::{buffers, bytes, cycles, exps, find, flop, names};
 
 /// A kernel as the runner calls it: pointers to the arguments' buffers, and the sizes.

@@ -18,16 +18,16 @@ use std::arch::asm;
 pub(crate) const BLOCK: u64 = 128;
 /// Loads that `chase` makes before it looks at its counter.
 pub(crate) const CHASE: u64 = 16;
-/// The triad's factor.
-const FACTOR: f32 = 3.0;
+/// The factor of triad and scale.
+pub(crate) const FACTOR: f32 = 3.0;
 
 /// Whole blocks of the first size.
-unsafe fn blocks(sizes: *const i64) -> u64 {
+pub(crate) unsafe fn blocks(sizes: *const i64) -> u64 {
     unsafe { first(sizes) / BLOCK }
 }
 
 /// The second size.
-unsafe fn repeats(sizes: *const i64) -> u64 {
+pub(crate) unsafe fn repeats(sizes: *const i64) -> u64 {
     unsafe { first(sizes.add(1)) }
 }
 
@@ -77,6 +77,9 @@ macro_rules! eight {
 macro_rules! sixteen {
     ($($text:literal),*) => { concat!(".irp j, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n", $($text, "\n",)* ".endr") };
 }
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use {eight, sixteen, x86};
 
 #[cfg(target_arch = "x86_64")]
 x86!(

@@ -1,7 +1,7 @@
 //! The table of kernels: name, code, and the work of one call. A kernel is added as one line here.
 
 use crate::isa::isa;
-use crate::{Kernel, amx, attention, exp, fma, matmul, memory, norm};
+use crate::{Kernel, amx, attention, exp, fma, matmul, memory, norm, stores, sweep, units};
 
 /// The first size, no less than 0.
 pub(crate) unsafe fn first(sizes: *const i64) -> u64 {
@@ -65,14 +65,41 @@ table! {
     "matmul-gemm" matmul::matmul_gemm, warm [16], if || true, matmul_work;
     "ceiling-f32" fma::ceiling_f32, warm [1], if || true, |s| fma_work(s, 4);
     "ceiling-f64" fma::ceiling_f64, warm [1], if || true, |s| fma_work(s, 8);
-    "ceiling-bf16-matrix" amx::ceiling_bf16_matrix, warm [1], if amx::available, amx_work;
-    "ceiling-bf16-matrix-resident" amx::ceiling_bf16_matrix_resident, warm [1], if amx::available, amx_work;
+    "ceiling-f32-scalar" units::ceiling_f32_scalar, warm [1], if units::any, scalar_work;
+    "ceiling-f64-scalar" units::ceiling_f64_scalar, warm [1], if units::any, scalar_work;
+    "ceiling-f32-sse2" units::ceiling_f32_sse2, warm [1], if units::any, |s| sse_work(s, 4);
+    "ceiling-f64-sse2" units::ceiling_f64_sse2, warm [1], if units::any, |s| sse_work(s, 2);
+    "ceiling-f32-avx2" units::ceiling_f32_avx2, warm [1], if units::fused, |s| narrow_work(s, 8);
+    "ceiling-f64-avx2" units::ceiling_f64_avx2, warm [1], if units::fused, |s| narrow_work(s, 4);
+    "ceiling-i8-avx-vnni" units::ceiling_i8_avx_vnni, warm [1], if units::avx_vnni, |s| narrow_work(s, 32);
+    "ceiling-i8-vnni" units::ceiling_i8_vnni, warm [1], if units::avx512_vnni, |s| wide_work(s, 64);
+    "ceiling-i8-dot" units::ceiling_i8_dot, warm [1], if units::dot, |s| unit_work(s, units::NEON, 16);
+    "ceiling-bf16-dot" units::ceiling_bf16_dot, warm [1], if units::avx512_bf16, |s| wide_work(s, 32);
+    "ceiling-f16" units::ceiling_f16, warm [1], if units::avx512_fp16, |s| wide_work(s, 32);
+    "ceiling-bf16-matrix" amx::ceiling_bf16_matrix, warm [1], if amx::available, amx_flop;
+    "ceiling-bf16-matrix-l2" amx::ceiling_bf16_matrix_l2, warm [1], if amx::available, amx_flop_l2;
+    "ceiling-bf16-matrix-resident" amx::ceiling_bf16_matrix_resident, warm [1], if amx::available, amx_flop;
+    "ceiling-i8-matrix" amx::ceiling_i8_matrix, warm [1], if amx::bytes_available, amx_ops;
+    "ceiling-i8-matrix-l2" amx::ceiling_i8_matrix_l2, warm [1], if amx::bytes_available, amx_ops_l2;
+    "sweep-accumulators-1" sweep::accumulators_1, warm [1], if sweep::runs, sweep_work;
+    "sweep-accumulators-2" sweep::accumulators_2, warm [1], if sweep::runs, sweep_work;
+    "sweep-accumulators-4" sweep::accumulators_4, warm [1], if sweep::runs, sweep_work;
+    "sweep-accumulators-8" sweep::accumulators_8, warm [1], if sweep::runs, sweep_work;
+    "sweep-accumulators-12" sweep::accumulators_12, warm [1], if sweep::runs, sweep_work;
+    "sweep-operands-1" sweep::operands_1, warm [1], if sweep::runs, sweep_work;
+    "sweep-operands-2" sweep::operands_2, warm [1], if sweep::runs, sweep_work;
     "ceiling-exp" exp::ceiling_exp, warm [1], if || true, exp_work;
     "ceiling-read" memory::read, warm [128, 1], if || true, read_work;
     "ceiling-copy" memory::copy, warm [128, 1], if || true, |s| stream_work(s, 2);
     "ceiling-copy-stream" memory::copy_stream, warm [128, 1], if || true, |s| stream_work(s, 2);
     "ceiling-triad" memory::triad, warm [128, 1], if || true, |s| stream_work(s, 3);
     "ceiling-triad-stream" memory::triad_stream, warm [128, 1], if || true, |s| stream_work(s, 3);
+    "ceiling-write" stores::write, warm [128, 1], if || true, |s| stream_work(s, 1);
+    "ceiling-write-stream" stores::write_stream, warm [128, 1], if || true, |s| stream_work(s, 1);
+    "ceiling-scale" stores::scale, warm [128, 1], if || true, |s| stream_work(s, 2);
+    "ceiling-scale-stream" stores::scale_stream, warm [128, 1], if || true, |s| stream_work(s, 2);
+    "ceiling-copy-string" stores::copy_string, warm [128, 1], if || true, |s| stream_work(s, 2);
+    "ceiling-random" stores::random, warm [128, 1], if || true, random_work;
     "chase" memory::chase, warm [16], if || true, chase_work;
     "chain-add" fma::chain_add, warm [1], if || true, chain_work;
 }
@@ -111,8 +138,55 @@ fn fma_work(sizes: &[u64], element: usize) -> Work {
     Work { flop, buffers: vec![fma::DATA, fma::OUT], ..Work::default() }
 }
 
-fn amx_work(sizes: &[u64]) -> Work {
-    Work { flop: sizes[0] as f64 * amx::FLOP, buffers: vec![amx::DATA, amx::OUT], ..Work::default() }
+/// A pass of `products`, each of which multiplies and adds `lanes` elements.
+fn unit_work(sizes: &[u64], products: u64, lanes: u64) -> Work {
+    let flop = (sizes[0] * products * lanes * 2) as f64;
+    Work { flop, buffers: vec![fma::DATA, fma::OUT], ..Work::default() }
+}
+
+/// A pass of SSE2.
+fn sse_work(sizes: &[u64], lanes: u64) -> Work {
+    unit_work(sizes, units::SSE, lanes)
+}
+
+/// A pass with ten accumulators.
+fn narrow_work(sizes: &[u64], lanes: u64) -> Work {
+    unit_work(sizes, units::NARROW, lanes)
+}
+
+/// A pass with sixteen accumulators.
+fn wide_work(sizes: &[u64], lanes: u64) -> Work {
+    unit_work(sizes, units::WIDE, lanes)
+}
+
+fn scalar_work(sizes: &[u64]) -> Work {
+    unit_work(sizes, units::scalar_products(), 1)
+}
+
+fn sweep_work(sizes: &[u64]) -> Work {
+    unit_work(sizes, sweep::PRODUCTS, sweep::lanes())
+}
+
+/// Steps over `data` bytes, four tiles of a KiB each, at `step` operations a step.
+fn amx_work(sizes: &[u64], data: usize, step: f64) -> Work {
+    let flop = sizes[0] as f64 * (data / 4096) as f64 * step;
+    Work { flop, buffers: vec![data, amx::OUT], ..Work::default() }
+}
+
+fn amx_flop(sizes: &[u64]) -> Work {
+    amx_work(sizes, amx::DATA, amx::STEP_FLOP)
+}
+
+fn amx_flop_l2(sizes: &[u64]) -> Work {
+    amx_work(sizes, amx::DATA_L2, amx::STEP_FLOP)
+}
+
+fn amx_ops(sizes: &[u64]) -> Work {
+    amx_work(sizes, amx::DATA, amx::STEP_OPS)
+}
+
+fn amx_ops_l2(sizes: &[u64]) -> Work {
+    amx_work(sizes, amx::DATA_L2, amx::STEP_OPS)
 }
 
 fn exp_work(sizes: &[u64]) -> Work {
@@ -133,6 +207,12 @@ fn read_work(sizes: &[u64]) -> Work {
 fn stream_work(sizes: &[u64], arrays: usize) -> Work {
     let bytes = block_bytes(sizes[0]) as f64 * arrays as f64 * sizes[1] as f64;
     Work { bytes, buffers: vec![4 * sizes[0] as usize; arrays], ..Work::default() }
+}
+
+/// Whole lines move, however few bytes of them are named.
+fn random_work(sizes: &[u64]) -> Work {
+    let bytes = (sizes[1] * stores::READS * 64) as f64;
+    Work { bytes, buffers: vec![4 * sizes[0] as usize, 64], ..Work::default() }
 }
 
 fn chase_work(sizes: &[u64]) -> Work {
@@ -158,7 +238,9 @@ fn work(name: &str, sizes: &[i64]) -> Option<Work> {
 
 /// Whether the sizes are elements and repeats.
 fn stream(name: &str) -> bool {
-    ["ceiling-read", "ceiling-copy", "ceiling-triad"].iter().any(|stem| name.starts_with(stem))
+    const STREAMS: [&str; 6] =
+        ["ceiling-read", "ceiling-copy", "ceiling-triad", "ceiling-write", "ceiling-scale", "ceiling-random"];
+    STREAMS.iter().any(|stem| name.starts_with(stem))
 }
 
 /// The kernel named, if there is one and this machine can run it. Call it before the seal: the tile probes ask the
@@ -223,6 +305,9 @@ mod tests {
         check(bytes("ceiling-read", &[130, 1]), 512.0);
         check(exps("ceiling-exp", &[3]), 3.0 * 2048.0);
         check(cycles("chain-add", &[3]), 3072.0);
+        check(flop("ceiling-i8-vnni", &[1]), 1024.0 * 128.0);
+        check(flop("ceiling-i8-matrix", &[1]), 4.0 * 4.0 * 2.0 * 16.0 * 16.0 * 64.0);
+        check(bytes("ceiling-random", &[1024, 2]), 2.0 * 2048.0 * 64.0);
         assert_eq!(flop("ceiling-f32", &[2]), flop("ceiling-f32", &[1]).map(|x| 2.0 * x));
         assert_eq!(flop("nothing", &[1]), None);
         assert_eq!(bytes("ceiling-copy", &[128]), None);

@@ -7,7 +7,10 @@ fn sizes(name: &str) -> &'static [i64] {
         "attention-gemm" => &[333],
         "rms-norm-silu-two-pass" => &[3],
         "matmul-gemm" => &[8],
-        "ceiling-read" | "ceiling-copy" | "ceiling-copy-stream" | "ceiling-triad" | "ceiling-triad-stream" => {
+        name if ["read", "copy", "triad", "write", "scale", "random"]
+            .iter()
+            .any(|stream| name.starts_with(&format!("ceiling-{stream}"))) =>
+        {
             &[4096, 2]
         }
         _ => &[32],

@@ -161,8 +161,7 @@ fn maps_are_found_by_machine() {
         exp: None,
         memory: Vec::new(),
         latency: Vec::new(),
-        noise: Vec::new(),
-        missing: Vec::new(),
+        ..Map::default()
     };
     for (cpu, overhead) in [("a", 1e-8), ("a", 2e-8), ("b", 3e-8)] {
         ledger.put_map(at(0), &map(cpu, overhead)).unwrap();

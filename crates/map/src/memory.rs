@@ -1,310 +1,387 @@
-//! Bandwidth ceilings of one core at each level of the memory ladder.
+//! Bandwidth at each level of the memory ladder: every form on one core, and on all cores at once; and over sizes.
 //!
-//! The levels come from the knees of the latency curve; the system's claims stand in where the curve has none.
+//! A figure counts the bytes that the program names. Where an ordinary store reads the line first, the bytes that move
+//! are given beside them, so that no reader has to guess which model a number follows.
 
 use crate::arena::Arena;
-use crate::knee::knees;
-use crate::rig::{Rig, WINDOW};
+use crate::level::Level;
+use crate::order::{LEVELS, beaten};
+use crate::plan::Checks;
+use crate::rig::{Proportion, Rig, WINDOW};
+use crate::stream::{Stream, unit_bytes};
 use crate::summary::Summary;
-use crate::system::{Claims, available_memory};
-use crate::{MapError, Session};
-use model::{Bytes, BytesPerSecond, Interval, LatencyPoint, MemoryCeiling};
+use crate::team::{self, Load};
+use crate::{MapError, Session, trust};
+use model::{Bytes, BytesPerSecond, Curve, CurvePoint, Figure, Finding, Interval, MemoryCeiling, Quantity};
 
-/// A level and the working set that it is measured with.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Level {
-    pub(crate) name: &'static str,
-    /// Bytes of all arrays together.
-    pub(crate) working_set: usize,
-    /// Where that size comes from.
-    pub(crate) reason: String,
+/// One form of moving data.
+struct Form {
+    name: &'static str,
+    /// Bytes moved a byte named, where an ordinary store reads its line first.
+    moved: f64,
+    words: &'static str,
 }
 
-/// Sizes that the first levels have where neither the curve nor the system tells.
-const TYPICAL: [usize; 2] = [32 << 10, 512 << 10];
-/// The working set in memory is so many times the last knee.
-const BEYOND: usize = 4;
-/// Below this a working set in memory would prove nothing.
-const SMALLEST_DRAM: usize = 64 << 20;
-
-/// Chooses the working sets. What cannot be told apart goes to `missing`.
-pub(crate) fn levels(
-    curve: &[LatencyPoint],
-    claims: &Claims,
-    least_dram: usize,
-    missing: &mut Vec<String>,
-) -> Vec<Level> {
-    let knees = knees(curve);
-    let [l1, first] = capacity(&knees, claims.l1, 0, TYPICAL[0]);
-    let [l2, second] = capacity(&knees, claims.l2, l1, TYPICAL[1]);
-    let describe = |size: usize, source: usize| {
-        let source = if source == 1 { "knee of the latency curve" } else { "size that the system claims, no knee" };
-        format!("{source} at {} KiB", size >> 10)
-    };
-    let mut levels = vec![
-        Level { name: "L1", working_set: l1 / 2, reason: describe(l1, first) },
-        Level { name: "L2", working_set: (l2 / 2).max(2 * l1), reason: describe(l2, second) },
-    ];
-    let beyond_second = 2 * l2.max(claims.l2.unwrap_or(0));
-    let last = knees.iter().copied().rfind(|&knee| knee >= beyond_second);
-    let inside = knees.iter().copied().find(|&knee| knee >= beyond_second);
-    // Just beyond the second level: a knee further out may be the reach of a TLB, and the system's claim the share of
-    // others. In a cycle of twice what a level holds, hardly an access still hits it.
-    let size = beyond_second * 3 / 2;
-    match inside {
-        Some(knee) => levels.push(Level { name: "LLC", working_set: size.min(knee), reason: describe(knee, 1) }),
-        None if claims.last.is_some_and(|claim| claim >= 4 * beyond_second) => {
-            let reason = "three times the second level: the curve has no knee beyond it".to_owned();
-            levels.push(Level { name: "LLC", working_set: size, reason });
-        }
-        None => {
-            missing.push("LLC: neither the latency curve nor the system shows a level beyond the second".to_owned());
-        }
-    }
-    let beyond = BEYOND * last.unwrap_or(0);
-    let memory = beyond.max(least_dram).min(available_memory().unwrap_or(least_dram * 2) / 2);
-    if memory >= SMALLEST_DRAM.min(least_dram).max(2 * last.unwrap_or(0)) {
-        let reason =
-            format!("{BEYOND} times the last knee, at least {} MiB, at most half of the free memory", least_dram >> 20);
-        levels.push(Level { name: "DRAM", working_set: memory, reason });
-    } else {
-        missing.push(format!("DRAM: only {} MiB could be taken", memory >> 20));
-    }
-    levels
-}
-
-/// Capacity of a level beyond `below`, and 1 if it is a knee: the knee nearest to the claim if within a factor of two,
-/// without a claim the first one. A knee far off the claim is something else, such as the reach of a TLB.
-fn capacity(knees: &[usize], claim: Option<usize>, below: usize, typical: usize) -> [usize; 2] {
-    let off = |knee: usize| claim.map_or(0.0, |claim| (knee as f64 / claim as f64).ln().abs());
-    let nearest = knees.iter().copied().filter(|&knee| knee > 2 * below).min_by(|&a, &b| off(a).total_cmp(&off(b)));
-    match nearest {
-        Some(knee) if off(knee) <= 2_f64.ln() => [knee, 1],
-        _ => [claim.unwrap_or(typical).max(4 * below), 0],
+impl Form {
+    /// The form without its way to store.
+    fn stem(&self) -> &'static str {
+        self.name.trim_end_matches("-stream").trim_end_matches("-string")
     }
 }
 
-/// Memory for the largest working set, filled with random numbers.
+const READ: Form = Form { name: "read", moved: 1.0, words: "loads alone" };
+/// The forms, by how they store; `-stream` stores past the caches.
+const FORMS: [Form; 11] = [
+    READ,
+    Form { name: "write", moved: 2.0, words: "ordinary stores of one value" },
+    Form { name: "write-stream", moved: 1.0, words: "stores past the caches" },
+    Form { name: "copy", moved: 1.5, words: "b = a, ordinary stores" },
+    Form { name: "copy-stream", moved: 1.0, words: "b = a, stores past the caches" },
+    Form { name: "copy-string", moved: 1.0, words: "b = a by one string move, as the C library copies" },
+    Form { name: "scale", moved: 1.5, words: "b = 3 a, ordinary stores" },
+    Form { name: "scale-stream", moved: 1.0, words: "b = 3 a, stores past the caches" },
+    Form { name: "triad", moved: 4.0 / 3.0, words: "c = a + 3 b, ordinary stores" },
+    Form { name: "triad-stream", moved: 1.0, words: "c = a + 3 b, stores past the caches" },
+    Form {
+        name: "random",
+        moved: 1.0,
+        words: "one word of each of random 64-byte lines, addresses independent of loads",
+    },
+];
+
+/// Layouts that a figure of the first levels is measured at: shifts in bytes.
+const LAYOUTS: [usize; 5] = [0, 64, 320, 1088, 2048 + 192];
+
+/// What this file measures.
+#[derive(Default)]
+pub(crate) struct Bandwidths {
+    /// The older list: read, copy and triad, the faster of both ways to store.
+    pub(crate) ceilings: Vec<MemoryCeiling>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Memory for the largest working set, filled with numbers that differ from line to line.
 pub(crate) fn arena(session: &mut Session, levels: &[Level]) -> Result<Arena, MapError> {
-    let largest = levels.iter().map(|level| level.working_set).max().unwrap_or(SMALLEST_DRAM);
+    /// Enough for the smallest levels, where there is no memory level.
+    const SMALLEST: usize = 8 << 20;
+    let largest = levels.iter().map(|level| level.working_set).max().unwrap_or(SMALLEST);
     (session.progress)(&format!("filling {} MiB", largest >> 20));
-    // Room for the rounding of two or three arrays.
-    let bytes = Arena::needed(3, largest) + Arena::needed(2, 1);
+    // Room for the rounding and the shifts of two or three arrays.
+    let bytes = Arena::needed(3, largest) + Arena::needed(2, 1) + 4 * 4096;
     let arena = Arena::new(bytes).ok_or(MapError::NoMemory(bytes))?;
-    arena.fill(&mut session.random);
+    arena.fill_fast(session.random.bits());
     Ok(arena)
 }
 
-/// Measures read, copy and triad at every level.
-pub(crate) fn measure(session: &mut Session, levels: &[Level], arena: &Arena) -> Vec<MemoryCeiling> {
-    let mut ceilings = Vec::new();
+/// Measures every form at every level.
+pub(crate) fn measure(session: &mut Session, levels: &[Level], arena: &Arena) -> Bandwidths {
+    let mut found = Bandwidths::default();
     for level in levels {
-        for (kernel, arrays) in [("read", 1), ("copy", 2), ("triad", 3)] {
-            (session.progress)(&format!("{kernel} bandwidth, {}", level.name));
-            let result = ceiling(session, level, kernel, (arrays, arena));
-            ceilings.extend(session.noted(&format!("{kernel} at {}", level.name), result));
+        (session.progress)(&format!("bandwidth, {}", level.name));
+        let mut summaries = Vec::new();
+        for form in FORMS.iter().filter(|form| stores_suit(form, level)) {
+            let result = one(session, level, form, arena);
+            if let Some((summary, finding)) = session.noted(&format!("{} at {}", form.name, level.name), result) {
+                found.figures.extend(figures(&summary, form, level, "one"));
+                found.findings.extend(finding);
+                summaries.push((form, summary));
+            }
         }
+        found.ceilings.extend(["read", "copy", "triad"].iter().filter_map(|name| ceiling(name, level, &summaries)));
+        witness(session, level, arena, &mut found);
     }
-    ceilings
+    for (near, far) in LEVELS {
+        again(session, (levels, arena), &mut found, [near, far]);
+    }
+    let result = together(session, levels, &mut found);
+    session.noted("memory of all cores", result);
+    let result = curves(session, arena);
+    found.curves.extend(session.noted("bandwidth by size", result).unwrap_or_default());
+    found
 }
 
-/// The faster of the ordinary and the streaming form.
-fn ceiling(
-    session: &mut Session,
-    level: &Level,
-    kernel: &str,
-    (arrays, arena): (usize, &Arena),
-) -> Result<MemoryCeiling, String> {
-    let mut forms = vec![format!("ceiling-{kernel}")];
-    if kernel != "read" && matches!(level.name, "LLC" | "DRAM") {
-        forms.push(format!("ceiling-{kernel}-stream"));
+/// Reads a level once more that a farther one beats. What is beaten even then is broken, and said to be.
+fn again(session: &mut Session, (levels, arena): (&[Level], &Arena), found: &mut Bandwidths, [near, far]: [&str; 2]) {
+    let rate = |found: &Bandwidths, level: &str| read_rate(&found.figures, level, "one").map(|(rate, _)| rate);
+    let beating = rate(found, far);
+    if beaten(rate(found, near), beating).is_none() {
+        return;
     }
-    let mut best: Option<(Summary, &str)> = None;
-    for form in &forms {
-        let summary = bytes_per_second(session, &Stream::new(form, level, arrays, arena)?)?;
-        if best.as_ref().is_none_or(|(other, _)| summary.median > other.median) {
-            best = Some((summary, form));
-        }
+    let Some(level) = levels.iter().find(|level| level.name == near) else { return };
+    (session.progress)(&format!("reading at {near} again: {far} beats it"));
+    let result = one(session, level, &READ, arena);
+    let name = format!("memory.{near}.read.one");
+    if let Some((summary, finding)) = session.noted(&format!("read at {near}"), result) {
+        found.figures.retain(|figure| figure.name != name);
+        found.figures.extend(figures(&summary, &READ, level, "one"));
+        found.findings.retain(|finding| finding.figure != name);
+        found.findings.extend(finding);
+        found.ceilings.retain(|ceiling| ceiling.level != near || ceiling.kernel != "read");
+        found.ceilings.extend(ceiling("read", level, &[(&READ, summary)]));
     }
-    let (summary, form) = best.ok_or("no form of the probe")?;
-    let stores = match (kernel, form.ends_with("-stream")) {
-        ("read", _) => "loads alone",
-        (_, true) => "stores past the caches, the faster of both forms",
-        (_, false) => "ordinary stores",
+    let ratio = beating.zip(rate(found, near)).map_or(f64::NAN, |(far, near)| far / near);
+    found.findings.push(trust::order(&name, &format!("reading at {far}"), ratio));
+}
+
+/// Stores past the caches make no sense inside the first levels.
+fn stores_suit(form: &Form, level: &Level) -> bool {
+    !form.name.ends_with("-stream") || is_far(level)
+}
+
+fn is_far(level: &Level) -> bool {
+    matches!(level.name, "LLC" | "DRAM")
+}
+
+/// One form on one core, at several layouts where the level is small enough for them to matter.
+fn one(session: &mut Session, level: &Level, form: &Form, arena: &Arena) -> Result<(Summary, Option<Finding>), String> {
+    let probe = format!("ceiling-{}", form.name);
+    let streams = || LAYOUTS.iter().map(|&shift| Stream::shifted(&probe, level, arena, shift));
+    let main_only = session.plan.checks == Checks::Main && form.name != "read";
+    if is_far(level) || form.name == "random" || main_only {
+        let stream = Stream::new(&probe, level, arena)?;
+        return Ok((
+            bytes_per_second(session, &[stream], if main_only { Proportion::Assumed } else { Proportion::Checked })?,
+            None,
+        ));
+    }
+    let streams = streams().collect::<Result<Vec<_>, _>>()?;
+    let summary = bytes_per_second(session, &streams, Proportion::Checked)?;
+    let mut loads: Vec<_> = streams
+        .iter()
+        .map(|stream| {
+            let mut at = 0;
+            move |units: u64| at = stream.run(units, at)
+        })
+        .collect();
+    let mut arms: Vec<&mut dyn FnMut(u64)> = loads.iter_mut().map(|load| load as &mut dyn FnMut(u64)).collect();
+    let name = format!("memory.{}.{}.one", level.name, form.name);
+    let finding = trust::confirmed(|| {
+        let rates = trust::race(session.clock, &mut arms, session.plan.rounds)?;
+        Ok(trust::layout(&name, &rates))
+    })?;
+    Ok((summary, Some(finding)))
+}
+
+/// Bytes a second over one stream, or over several layouts of it in turn.
+fn bytes_per_second(session: &mut Session, streams: &[Stream], check: Proportion) -> Result<Summary, String> {
+    let mut at = vec![0; streams.len()];
+    let mut turn = 0;
+    let mut load = |units: u64| {
+        let i = turn % streams.len();
+        turn += 1;
+        at[i] = streams[i].run(units, at[i]);
     };
-    Ok(MemoryCeiling {
+    let unit = streams.first().ok_or("no layout")?.unit_bytes();
+    let mut rig = Rig { clock: session.clock, load: &mut load };
+    let units = rig.units(WINDOW)?;
+    if check == Proportion::Checked {
+        rig.check_proportional(units)?;
+    }
+    Ok(rig.soak(units, session.plan.stream)?.scaled(unit))
+}
+
+/// The figure by named bytes and, where they differ, by moved bytes.
+fn figures(summary: &Summary, form: &Form, level: &Level, cores: &str) -> Vec<Figure> {
+    let name = format!("memory.{}.{}.{cores}", level.name, form.name);
+    let method = format!(
+        "{}; bytes that the program names; {} windows of about {WINDOW}, interval of their median (95 %); {}; random data",
+        form.words, summary.samples, level.reason
+    );
+    let mut figures = vec![summary.figure(&name, Quantity::BytesPerSecond, method)];
+    if form.moved > 1.0 && is_far(level) {
+        let moved = summary.scaled(form.moved);
+        let method = format!("{} with the line that an ordinary store reads first: {:.2} x", name, form.moved);
+        let name = format!("memory.{}.{}.moved.{cores}", level.name, form.name);
+        figures.push(moved.figure(&name, Quantity::BytesPerSecond, method));
+    }
+    figures
+}
+
+/// The faster way to store, as the older list has it.
+fn ceiling(kernel: &str, level: &Level, summaries: &[(&Form, Summary)]) -> Option<MemoryCeiling> {
+    let forms = summaries.iter().filter(|(form, _)| form.stem() == kernel);
+    let (form, summary) = forms.max_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
+    let faster = if kernel == "read" { "" } else { ", the fastest of its forms" };
+    Some(MemoryCeiling {
         level: level.name.to_owned(),
         kernel: kernel.to_owned(),
         working_set: Bytes(level.working_set as f64),
         best: BytesPerSecond(summary.best),
         sustained: BytesPerSecond(summary.median),
-        spread: Interval { low: summary.quartiles.low, high: summary.quartiles.high },
+        spread: summary.quartiles,
         method: format!(
-            "{stores}; {} windows of about {WINDOW}; {}; huge pages where granted; random data",
-            summary.samples, level.reason
+            "{}{faster}; {} windows of about {WINDOW}; {}; huge pages where granted; random data",
+            form.words, summary.samples, level.reason
         ),
     })
 }
 
-fn bytes_per_second(session: &mut Session, stream: &Stream) -> Result<Summary, String> {
+/// The C library's `memcpy` over the same bytes as the copies, paired with the faster of them.
+fn witness(session: &mut Session, level: &Level, arena: &Arena, found: &mut Bandwidths) {
+    let Some(ceiling) = found.ceilings.iter().find(|c| c.level == level.name && c.kernel == "copy") else { return };
+    let (rate, name) = (ceiling.sustained.0, format!("memory.{}.copy.one", level.name));
+    let mut ratio = f64::NAN;
+    let result = trust::confirmed(|| {
+        ratio = memcpy_ratio(session, level, arena)?;
+        Ok(trust::witness(&name, "memcpy", ratio))
+    });
+    let Some(finding) = session.noted(&format!("memcpy at {}", level.name), result) else { return };
+    found.findings.push(finding);
+    if let Some(figure) = found.figures.iter_mut().find(|figure| figure.name == name) {
+        *figure = figure.clone().witnessed("memcpy", ratio * rate);
+    }
+}
+
+/// Rate of `memcpy` over that of the fastest copy probe.
+fn memcpy_ratio(session: &mut Session, level: &Level, arena: &Arena) -> Result<f64, String> {
+    let forms = ["ceiling-copy", "ceiling-copy-stream", "ceiling-copy-string"];
+    let streams = forms.map(|form| Stream::new(form, level, arena));
+    let [ordinary, stream, string] = streams;
+    let (ordinary, stream, string) = (ordinary?, stream?, string?);
+    let (mut a, mut b, mut c, mut d) = (0, 0, 0, 0);
+    let mut first = |units: u64| a = ordinary.run(units, a);
+    let mut second = |units: u64| b = stream.run(units, b);
+    let mut third = |units: u64| c = string.run(units, c);
+    let mut library = |units: u64| d = ordinary.run_memcpy(units, d);
+    let arms: &mut [&mut dyn FnMut(u64)] = &mut [&mut library, &mut first, &mut third, &mut second];
+    let rates = trust::race(session.clock, arms, session.plan.rounds)?;
+    let ours = if is_far(level) { &rates[1..] } else { &rates[1..3] };
+    Ok(rates[0] / ours.iter().copied().fold(0.0, f64::max))
+}
+
+/// Every core with its own arrays. Levels that cores share are divided among them.
+fn together(session: &mut Session, levels: &[Level], found: &mut Bandwidths) -> Result<(), String> {
+    let cores = session.facts.team()?.to_vec();
+    let shares: Vec<Level> = levels.iter().map(|level| share(level, cores.len())).collect();
+    (session.progress)(&format!("filling the memory of {} cores", cores.len()));
+    let arenas = arenas(&cores, &shares)?;
+    let lent = team::Lent(&arenas);
+    for (level, own) in levels.iter().zip(&shares) {
+        (session.progress)(&format!("bandwidth of {} cores, {}", cores.len(), level.name));
+        let checks = session.plan.checks;
+        for form in FORMS.iter().filter(|form| stores_suit(form, level) && in_team(form, checks)) {
+            let unit = unit_bytes(&format!("ceiling-{}", form.name), own);
+            let result = team::rates(&cores, session.plan.team, |i| member(own, form, &lent.get()[i]));
+            let result = result.map(|summary| summary.scaled(unit));
+            if let Some(summary) = session.noted(&format!("{} at {} of all cores", form.name, level.name), result) {
+                let mut all = figures(&summary, form, level, "all");
+                all[0].method += "; every core at once on its own arrays, rates added";
+                found.figures.extend(all);
+            }
+        }
+    }
+    let result = by_cores(session, &shares, (&cores, &lent), &found.figures);
+    found.curves.extend(session.noted("bandwidth by cores", result));
+    Ok(())
+}
+
+/// What one of so many cores works on.
+fn share(level: &Level, cores: usize) -> Level {
+    let bytes = if is_far(level) { level.working_set / cores } else { level.working_set };
+    Level { working_set: bytes.max(1 << 16), ..level.clone() }
+}
+
+/// An arena for each core, first touched by it, so that its memory is the core's own.
+fn arenas(cores: &[usize], shares: &[Level]) -> Result<Vec<Arena>, String> {
+    let largest = shares.iter().map(|level| level.working_set).max().ok_or("there is no level")?;
+    let made = team::together(cores, |member| {
+        let arena = Arena::new(Arena::needed(3, largest) + Arena::needed(2, 1)).ok_or("out of memory")?;
+        arena.fill_fast(member as u64);
+        Ok(arena)
+    });
+    made.into_iter().collect()
+}
+
+/// Whether all cores run a form.
+fn in_team(form: &Form, checks: Checks) -> bool {
+    match checks {
+        Checks::All => form.name != "copy-string",
+        Checks::Main => matches!(form.name, "read" | "write" | "copy" | "triad"),
+    }
+}
+
+/// A member's stream over its arena.
+fn member<'a>(level: &Level, form: &Form, arena: &'a Arena) -> Result<Load<'a>, String> {
+    let stream = Stream::new(&format!("ceiling-{}", form.name), level, arena)?;
+    let mut at = 0;
+    Ok(Box::new(move |units| {
+        // The stream points into the arena.
+        debug_assert!(arena.bytes() > 0);
+        at = stream.run(units, at);
+    }))
+}
+
+/// Reading memory on one core, two, four, ... and all; the first and the last are measured already.
+fn by_cores(
+    session: &mut Session,
+    shares: &[Level],
+    (cores, lent): (&[usize], &team::Lent<'_, Vec<Arena>>),
+    figures: &[Figure],
+) -> Result<Curve, String> {
+    let own = shares.iter().find(|level| level.name == "DRAM").ok_or("there is no memory level")?;
+    let known = |of: &str| read_rate(figures, "DRAM", of).ok_or("reading memory was not measured");
+    let point = |n: usize, (y, interval): (f64, Interval)| CurvePoint { x: n as f64, y, interval };
+    let mut points = vec![point(1, known("one")?)];
+    let unit = unit_bytes("ceiling-read", own);
+    for n in (1..usize::BITS).map(|i| 1 << i).take_while(|&n| n < cores.len()) {
+        let rates = team::rates(&cores[..n], session.plan.team, |i| member(own, &READ, &lent.get()[i]))?;
+        let summary = rates.scaled(unit);
+        points.push(point(n, (summary.median, summary.middle)));
+    }
+    points.push(point(cores.len(), known("all")?));
+    Ok(Curve {
+        name: "bandwidth.cores".to_owned(),
+        quantity: Quantity::BytesPerSecond,
+        points,
+        method: "reading memory, each core its own array; x is the number of cores".to_owned(),
+    })
+}
+
+/// Bandwidth over sizes, on one core.
+fn curves(session: &mut Session, arena: &Arena) -> Result<Vec<Curve>, String> {
+    (session.progress)("bandwidth by size");
+    let octave = f64::from(session.plan.bandwidth);
+    let largest = (arena.bytes() - (1 << 20)) as f64 / 1.1;
+    let sizes: Vec<f64> =
+        (0_i32..256).map(|i| 8192.0 * 2_f64.powf(f64::from(i) / octave)).take_while(|&size| size <= largest).collect();
+    let mut curves = Vec::new();
+    let wanted: &[&str] = match session.plan.checks {
+        Checks::All => &["read", "write", "copy", "triad", "copy-stream"],
+        Checks::Main => &["read", "copy"],
+    };
+    for form in FORMS.iter().filter(|form| wanted.contains(&form.name)) {
+        let mut points = Vec::new();
+        for &size in &sizes {
+            points.push(curve_point(session, form, size, arena)?);
+        }
+        curves.push(Curve {
+            name: format!("bandwidth.{}", form.name),
+            quantity: Quantity::BytesPerSecond,
+            points,
+            method: format!(
+                "{}, one core; bytes that the program names; all arrays together make the size",
+                form.words
+            ),
+        });
+    }
+    Ok(curves)
+}
+
+fn curve_point(session: &mut Session, form: &Form, size: f64, arena: &Arena) -> Result<CurvePoint, String> {
+    let level = Level { name: "", working_set: size as usize, reason: String::new() };
+    let stream = Stream::new(&format!("ceiling-{}", form.name), &level, arena)?;
     let mut at = 0;
     let mut load = |units: u64| at = stream.run(units, at);
-    let Summary { best, median, quartiles, samples } =
-        Rig { clock: session.clock, load: &mut load }.rates(session.plan.stream)?;
-    let unit = stream.unit_bytes();
-    let quartiles = Interval { low: quartiles.low * unit, high: quartiles.high * unit };
-    Ok(Summary { best: best * unit, median: median * unit, quartiles, samples })
+    let mut rig = Rig { clock: session.clock, load: &mut load };
+    let units = rig.units(WINDOW)?;
+    let Summary { median, middle, .. } = rig.soak(units, session.plan.point)?.scaled(stream.unit_bytes());
+    Ok(CurvePoint { x: size, y: median, interval: middle })
 }
 
-/// A bandwidth kernel over its arrays, a piece at a time. Going on where the last window ended keeps a window short
-/// and the working set whole.
-pub(crate) struct Stream {
-    kernel: kernels::Kernel,
-    arrays: Vec<*mut u8>,
-    /// Pieces of an array.
-    pieces: u64,
-    /// Elements of a piece.
-    elements: u64,
-}
-
-/// Elements of a piece at most: 128 KiB of each array.
-const PIECE: usize = 32 << 10;
-/// Elements that the kernels work in.
-const BLOCK: usize = 128;
-
-impl Stream {
-    /// `name` over `n` arrays that make up the level's working set together.
-    pub(crate) fn new(name: &str, level: &Level, n: usize, arena: &Arena) -> Result<Self, String> {
-        let kernel = kernels::find(name).ok_or("the probe is unknown")?;
-        (kernel.warm)();
-        let elements = level.working_set / n / 4 / BLOCK * BLOCK;
-        if elements == 0 {
-            return Err("the working set is smaller than a block".to_owned());
-        }
-        let piece = elements.min(PIECE);
-        let mut arrays = arena.arrays(n, 4 * elements).ok_or("the working set does not fit into the arena")?;
-        if n == 1 {
-            // The sums of a read go to the end of the arena, where no working set reaches.
-            arrays.push(arena.start().wrapping_add(arena.bytes() - 4096));
-        }
-        Ok(Self { kernel, arrays, pieces: (elements / piece) as u64, elements: piece as u64 })
-    }
-
-    /// Bytes that one piece moves, in all arrays.
-    pub(crate) fn unit_bytes(&self) -> f64 {
-        kernels::bytes(self.kernel.name, &[self.elements as i64, 1]).unwrap_or(f64::NAN)
-    }
-
-    /// Works on `units` pieces from piece `at` on, round and round; the piece to go on from.
-    pub(crate) fn run(&self, units: u64, at: u64) -> u64 {
-        let mut at = at % self.pieces;
-        let mut left = units;
-        while left > 0 {
-            // One call for as many neighbours as are left before the end, and for small sets one for all rounds.
-            let (together, repeats) = if self.pieces == 1 { (1, left) } else { (left.min(self.pieces - at), 1) };
-            self.call(at, together, repeats);
-            at = (at + together) % self.pieces;
-            left -= together * repeats;
-        }
-        at
-    }
-
-    fn call(&self, at: u64, pieces: u64, repeats: u64) {
-        let offset = (at * self.elements * 4) as usize;
-        let is_read = self.kernel.name == "ceiling-read";
-        let mut pointers = [std::ptr::null_mut(); 3];
-        for (i, (pointer, array)) in pointers.iter_mut().zip(&self.arrays).enumerate() {
-            *pointer = array.wrapping_add(if is_read && i == 1 { 0 } else { offset });
-        }
-        let sizes = [(pieces * self.elements) as i64, repeats as i64];
-        // SAFETY: the pieces lie inside the arrays, which lie inside the arena.
-        unsafe { (self.kernel.entry)(pointers.as_ptr(), sizes.as_ptr()) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-    use model::Seconds;
-
-    fn curve(steps: &[(f64, f64)]) -> Vec<LatencyPoint> {
-        (0..65)
-            .map(|i| 4096.0 * 2_f64.powf(f64::from(i) / 4.0))
-            .map(|size| {
-                let latency = steps.iter().find(|(end, _)| size <= *end).map_or(0.0, |step| step.1);
-                LatencyPoint { size: Bytes(size), latency: Seconds(latency * 1e-9) }
-            })
-            .collect()
-    }
-
-    fn sets(curve: &[LatencyPoint], claims: Claims) -> (Vec<(&'static str, usize)>, Vec<String>) {
-        let mut missing = Vec::new();
-        let levels = levels(curve, &claims, 512 << 20, &mut missing);
-        (levels.iter().map(|level| (level.name, level.working_set >> 10)).collect(), missing)
-    }
-
-    const KIB: f64 = 1024.0;
-
-    #[test]
-    fn the_knee_beats_the_claim() {
-        let ladder = [(48.0 * KIB, 2.0), (2048.0 * KIB, 5.0), (32768.0 * KIB, 30.0), (f64::INFINITY, 110.0)];
-        // The system claims 300 MiB of last level, which the curve does not confirm.
-        let claims = Claims { l1: Some(48 << 10), l2: Some(2 << 20), last: Some(300 << 20) };
-        let (sets, missing) = sets(&curve(&ladder), claims);
-        assert_eq!(sets[0].0, "L1");
-        assert!((20..=24).contains(&sets[0].1), "{sets:?}");
-        assert_eq!((sets[1], sets[2]), (("L2", 1024), ("LLC", 6144)));
-        assert_eq!(sets[3].0, "DRAM");
-        assert_eq!(missing, Vec::<String>::new());
-    }
-
-    #[test]
-    fn claims_stand_in_for_a_flat_curve() {
-        let claims = Claims { l1: Some(64 << 10), l2: Some(1 << 20), last: Some(64 << 20) };
-        let (sets, _) = sets(&curve(&[(f64::INFINITY, 3.0)]), claims);
-        assert_eq!(sets[..3], [("L1", 32), ("L2", 512), ("LLC", 3072)]);
-    }
-
-    #[test]
-    fn a_level_that_nobody_shows_is_missing() {
-        let (sets, missing) =
-            sets(&curve(&[(32.0 * KIB, 1.0), (512.0 * KIB, 4.0), (f64::INFINITY, 90.0)]), Claims::default());
-        assert!(sets.iter().all(|set| set.0 != "LLC"), "{sets:?}");
-        assert!(missing[0].starts_with("LLC"), "{missing:?}");
-    }
-
-    #[test]
-    #[expect(clippy::cast_ptr_alignment, reason = "an array of an arena starts at a line")]
-    fn pieces_cover_the_arrays_and_nothing_else() {
-        let level = Level { name: "L2", working_set: 3 * (4 * PIECE * 3 + 512), reason: String::new() };
-        let arena = Arena::new(Arena::needed(3, level.working_set) + 8192).unwrap();
-        arena.fill(&mut Random::from_seed(1));
-        let stream = Stream::new("ceiling-triad", &level, 3, &arena).unwrap();
-        assert_eq!(stream.pieces, 3);
-        let floats = |i: usize| {
-            // SAFETY: inside the arena, and read only while nothing writes.
-            unsafe { std::slice::from_raw_parts(stream.arrays[i].cast::<f32>(), 3 * PIECE + BLOCK).to_vec() }
-        };
-        let (a, b, before) = (floats(0), floats(1), floats(2));
-        assert_eq!(stream.run(4, 1), 2);
-        let c = floats(2);
-        for i in 0..3 * PIECE {
-            assert!((c[i] - b[i].mul_add(3.0, a[i])).abs() < 1e-5, "element {i}");
-        }
-        assert_eq!(c[3 * PIECE..], before[3 * PIECE..]);
-        assert_eq!((floats(0), floats(1)), (a, b));
-    }
-
-    #[test]
-    fn every_form_runs() {
-        let level = Level { name: "DRAM", working_set: 1 << 20, reason: String::new() };
-        let arena = Arena::new(Arena::needed(3, 1 << 20) + 8192).unwrap();
-        arena.fill(&mut Random::from_seed(2));
-        for (name, arrays) in [("read", 1), ("copy", 2), ("copy-stream", 2), ("triad", 3), ("triad-stream", 3)] {
-            let stream = Stream::new(&format!("ceiling-{name}"), &level, arrays, &arena).unwrap();
-            stream.run(5, 0);
-            assert!(stream.unit_bytes() > 0.0);
-        }
-    }
+/// The bandwidth figure that a level's name and form give, if there is one; for ridge points.
+pub(crate) fn read_rate(figures: &[Figure], level: &str, cores: &str) -> Option<(f64, Interval)> {
+    let name = format!("memory.{level}.{}.{cores}", READ.name);
+    figures.iter().find(|figure| figure.name == name).map(|figure| (figure.value, figure.interval))
 }

@@ -11,6 +11,11 @@ impl Random {
         Self(RandomState::new().build_hasher().finish())
     }
 
+    /// From a number that was drawn, for a thread of its own.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The same numbers in every run.
     #[cfg(test)]
     pub(crate) fn from_seed(seed: u64) -> Self {

@@ -4,7 +4,7 @@ use crate::{Digest, Seconds, Trust, Verdict, Workload};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A closed interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end; minus infinity (null in JSON) when nothing bounds it.
     #[serde(deserialize_with = "null_is_minus_infinity")]

@@ -5,6 +5,7 @@
 mod campaign;
 mod certificate;
 mod digest;
+mod figure;
 mod flags;
 mod job;
 mod judgement;
@@ -16,6 +17,7 @@ mod work;
 pub use campaign::*;
 pub use certificate::*;
 pub use digest::*;
+pub use figure::*;
 pub use flags::*;
 pub use job::*;
 pub use judgement::*;

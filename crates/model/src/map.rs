@@ -1,10 +1,13 @@
 //! A machine map: what this machine sustains, as measured.
 
-use crate::{Bytes, BytesPerSecond, CountPerSecond, FlopPerSecond, Hertz, Interval, Seconds};
+use crate::{
+    Bytes, BytesPerSecond, CoreToCore, CountPerSecond, Curve, Figure, Finding, FlopPerSecond, Hertz, Histogram,
+    Interval, Knee, Seconds, Trace,
+};
 use serde::{Deserialize, Serialize};
 
 /// What must be equal for a stored map to be used again.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Processor model as the OS names it.
     pub cpu: String,
@@ -20,9 +23,19 @@ pub struct Fingerprint {
     pub probes: u32,
 }
 
+/// Version of the schema that new maps are written in; docs/map-schema.md describes it. A map without a version is older than
+/// the figures: it holds the lists of ceilings alone.
+pub const MAP_SCHEMA: u32 = 2;
+
 /// The map.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Map {
+    /// [`MAP_SCHEMA`] when it was written; 0 before there was a version.
+    #[serde(default)]
+    pub schema: u32,
+    /// `quick`, `default`, `deep`, and `+soak`; empty before schema 2.
+    #[serde(default)]
+    pub depth: String,
     /// Of which machine.
     pub fingerprint: Fingerprint,
     /// Smallest step of the clock.
@@ -41,6 +54,27 @@ pub struct Map {
     pub latency: Vec<LatencyPoint>,
     /// Noise floor: sigma of the paired A/A log-ratios.
     pub noise: Vec<Noise>,
+    /// Everything else that was measured, one core or all, under dotted names.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+    /// Latency and bandwidth over sizes.
+    #[serde(default)]
+    pub curves: Vec<Curve>,
+    /// Where the latency curves leave a plateau.
+    #[serde(default)]
+    pub knees: Vec<Knee>,
+    /// Latency between cores; none on a machine with one.
+    #[serde(default)]
+    pub core_to_core: Option<CoreToCore>,
+    /// Clock and rates over time.
+    #[serde(default)]
+    pub traces: Vec<Trace>,
+    /// Interruptions by length.
+    #[serde(default)]
+    pub histograms: Vec<Histogram>,
+    /// What the detectors of untrustworthy figures said.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
     /// What could not be measured, and why.
     pub missing: Vec<String>,
 }

@@ -5,6 +5,7 @@
 
 mod certificate;
 mod diff;
+mod difference;
 mod figures;
 mod headline;
 mod html;
@@ -15,14 +16,17 @@ mod view;
 
 pub use certificate::{certificate_markdown, certificate_summary};
 pub use diff::unified_diff;
+pub use difference::{Change, Kind, map_changes};
 pub use headline::{Headline, Tone, headline};
-pub use html::{certificate_html, certificate_page, html, map_html, score_html};
+pub use html::{certificate_html, certificate_page, html, map_html, map_page, score_html};
 pub use markdown::{markdown, score_markdown};
 pub use plot::{Panel, compare_plot, history_plot};
 pub use view::{
-    AblationView, CampaignView, CandidateView, Comparison, Effect, JumpView, LedgerRow, ScoreRow, Versus, WinnerView,
-    WorkloadView, Yield,
+    AblationView, CampaignView, CandidateView, CheckedFigure, Comparison, Effect, JumpView, LedgerRow, ScoreRow,
+    Versus, WinnerView, WorkloadView, Yield,
 };
+
+use figures::counted;
 
 /// The view as JSON, for programs.
 ///

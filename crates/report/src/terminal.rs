@@ -2,9 +2,13 @@
 //!
 //! Must not do: write colours or control characters; what comes from candidates is shown, never obeyed.
 
-use crate::figures::{binary, direction, one_line, percent, percent_with_range, printable, range, speedup, times};
+mod map;
+
+pub use map::{map, map_check, map_diff};
+
+use crate::figures::{direction, one_line, percent, percent_with_range, printable, range, speedup, times};
 use crate::{CampaignView, LedgerRow, ScoreRow, Yield, headline};
-use model::{Judgement, Map, ShapeJudgement};
+use model::{Judgement, ShapeJudgement};
 use std::fmt::Write as _;
 
 /// How a column lies.
@@ -157,44 +161,6 @@ fn shape(shape: &ShapeJudgement) -> [String; 9] {
         evidence,
         if shape.checks == 0 { "-".to_owned() } else { percent(shape.worst_error) },
     ]
-}
-
-/// The map.
-pub fn map(map: &Map) -> String {
-    let of = &map.fingerprint;
-    let mut text =
-        format!("{}, {}, {}\n", one_line(&of.cpu), crate::figures::counted(of.cores as usize, "core"), of.platform);
-    let clock = map.core_clock.map_or(String::new(), |clock| format!(", core clock {clock}"));
-    let _ = writeln!(text, "clock: step {}, reading {}{clock}\n", map.clock_resolution, map.clock_overhead);
-    let mut rows: Vec<_> = map
-        .compute
-        .iter()
-        .map(|c| [c.name.clone(), c.isa.clone(), c.sustained.to_string(), c.burst.to_string()])
-        .collect();
-    rows.extend(map.exp.map(|exp| ["exp".to_owned(), "-".to_owned(), exp.to_string(), "-".to_owned()]));
-    text += &table([("compute, one core", Left), ("isa", Left), ("sustained", Right), ("burst", Right)], &rows);
-    let rows: Vec<_> = map
-        .memory
-        .iter()
-        .map(|m| {
-            let set = binary(m.working_set);
-            [m.level.clone(), m.kernel.clone(), set, m.sustained.to_string(), m.best.to_string()]
-        })
-        .collect();
-    let head = [("memory, one core", Left), ("kernel", Left), ("set", Right), ("sustained", Right), ("best", Right)];
-    let _ = write!(text, "\n{}", table(head, &rows));
-    let rows: Vec<_> = map.latency.iter().map(|p| [binary(p.size), p.latency.to_string()]).collect();
-    if !rows.is_empty() {
-        let _ = write!(text, "\n{}", table([("working set", Right), ("load latency", Right)], &rows));
-    }
-    let rows: Vec<_> = map.noise.iter().map(|n| [n.kind.clone(), percent(n.sigma), n.pairs.to_string()]).collect();
-    if !rows.is_empty() {
-        let _ = write!(text, "\n{}", table([("noise, A against A", Left), ("sigma", Right), ("pairs", Right)], &rows));
-    }
-    for missing in &map.missing {
-        let _ = writeln!(text, "not measured: {}", one_line(missing));
-    }
-    text
 }
 
 /// Fractions of ceiling.

@@ -252,3 +252,20 @@ pub struct LedgerRow {
     /// One phrase about the body.
     pub note: String,
 }
+
+/// A stored map's figure beside what it is now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckedFigure {
+    /// Its dotted name.
+    pub name: String,
+    /// What it counts.
+    pub quantity: model::Quantity,
+    /// As stored.
+    pub stored: f64,
+    /// As measured again.
+    pub now: f64,
+    /// Share that the two may differ by.
+    pub tolerance: f64,
+    /// Whether they differ by no more.
+    pub holds: bool,
+}

@@ -89,29 +89,20 @@ fn a_map() {
     Example Server Processor @ 2.80 GHz, 2 cores, linux-x86_64
     clock: step 1.00 ns, reading 24.0 ns, core clock 2.79 GHz
 
-    compute, one core  isa         sustained         burst
-    f32                avx512f   151 GFLOP/s   163 GFLOP/s
-    f64                avx512f  75.4 GFLOP/s  81.4 GFLOP/s
-    exp                -            1.90 G/s             -
+    compute  isa          one core   best window  all cores
+    f32      avx512f   151 GFLOP/s   163 GFLOP/s          -
+    f64      avx512f  75.4 GFLOP/s  81.4 GFLOP/s          -
+    exp      -          1.90 GOP/s             -          -
 
-    memory, one core  kernel      set  sustained       best
-    L1                read     24 KiB   190 GB/s   201 GB/s
-    L1                copy     24 KiB   133 GB/s   141 GB/s
-    L2                read      1 MiB  92.0 GB/s  97.5 GB/s
-    L2                copy      1 MiB  64.4 GB/s  68.3 GB/s
-    LLC               read     16 MiB  31.0 GB/s  32.9 GB/s
-    LLC               copy     16 MiB  21.7 GB/s  23.0 GB/s
-    DRAM              read    512 MiB  12.5 GB/s  13.2 GB/s
-    DRAM              copy    512 MiB  8.75 GB/s  9.28 GB/s
+    memory, one core  size  latency    read  write  past caches    copy  scale  triad  random
+    L1                   -        -   190 G      -            -   133 G      -      -       -
+    L2                   -        -  92.0 G      -            -  64.4 G      -      -       -
+    LLC                  -        -  31.0 G      -            -  21.7 G      -      -       -
+    DRAM                 -        -  12.5 G      -            -  8.75 G      -      -       -
 
-    working set  load latency
-          4 KiB       1.70 ns
-          8 KiB       1.70 ns
-         16 KiB       1.71 ns
-
-    noise, A against A  sigma  pairs
-    compute             1.1 %    400
-    memory              3.4 %    400
+    noise, A against A  sigma or share  samples
+    compute                      1.1 %      400
+    memory                       3.4 %      400
     not measured: bf16-matrix: the probe is not built for this machine
     ");
 }

@@ -280,8 +280,7 @@ mod tests {
                 moves("L2", "read", 1e6, 1e11, 1.1e11),
             ],
             latency: Vec::new(),
-            noise: Vec::new(),
-            missing: Vec::new(),
+            ..Map::default()
         }
     }
 

@@ -106,9 +106,7 @@ fn slow_map() -> Map {
             spread,
             method: String::new(),
         }],
-        latency: Vec::new(),
-        noise: Vec::new(),
-        missing: Vec::new(),
+        ..Map::default()
     }
 }
 

@@ -11,6 +11,7 @@ mod foreign;
 mod judge;
 mod leaks;
 mod libraries;
+mod map;
 mod page;
 mod rig;
 mod run;

@@ -7,7 +7,7 @@ use crate::ceilings::Bounds;
 use crate::driver::{Driver, Parts};
 use crate::interrupt;
 use crate::judges::Judges;
-use crate::machine::{self, Freshness};
+use crate::machine;
 use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::phases::{Credentials, Subject};
@@ -106,7 +106,7 @@ fn spec_of(baseline: &problems::Baseline) -> BaselineSpec {
 }
 
 fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken, voice: &Voice) -> Outcome {
-    let map = machine::obtain(&mut ledger, voice, Depth::Quick, Freshness::Stored)?;
+    let map = machine::obtain(&mut ledger, voice, Depth::Quick)?;
     let bounds = Bounds::new(problem, &map);
     let selftest = ledger.latest_selftest(&map.fingerprint, env!("CARGO_PKG_VERSION"))?;
     let bench =

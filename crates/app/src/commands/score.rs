@@ -3,7 +3,7 @@
 use super::print_json;
 use crate::args::ScoreArgs;
 use crate::ceilings::Bounds;
-use crate::machine::{self, Freshness};
+use crate::machine;
 use crate::notice::Voice;
 use crate::outcome::{Done, Outcome};
 use crate::phases::{Subject, figure};
@@ -24,7 +24,7 @@ pub fn run(args: &ScoreArgs) -> Outcome {
     let problem = problem(&folder)?;
     let mut ledger = store::open(&Place::new(&args.place))?;
     let voice = Voice::new(Quiet);
-    let map = machine::obtain(&mut ledger, &voice, Depth::Quick, Freshness::Stored)?;
+    let map = machine::obtain(&mut ledger, &voice, Depth::Quick)?;
     let bounds = Bounds::new(&problem, &map);
     let bench = Bench { folder, confinement: Confinement::from_flag(args.unconfined), map: Some(map), voice };
     let (mut judge, _) = bench.open()?;

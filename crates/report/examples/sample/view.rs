@@ -77,6 +77,7 @@ pub fn machine() -> Map {
             Noise { kind: "memory".to_owned(), sigma: 0.034, pairs: 400 },
         ],
         missing: vec!["bf16-matrix: the probe is not built for this machine".to_owned()],
+        ..Map::default()
     }
 }
 

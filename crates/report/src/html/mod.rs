@@ -3,7 +3,10 @@
 //! Must not do: put foreign text anywhere but through the templates' escaping. Only our own SVG and fragments are
 //! marked safe.
 
+mod machine;
 mod rows;
+
+pub use machine::map_page;
 
 use crate::certificate::{certificate_summary, outcome_word, trust_words};
 use crate::diff::Diff;

@@ -5,14 +5,18 @@
 
 mod alone;
 mod compare;
+mod curves;
 mod history;
 mod latency;
+mod machine;
 mod progress;
 mod roofline;
 
 pub use compare::{Panel, compare_plot};
+pub(crate) use curves::{bandwidth_curves, latency_curves, page_curve};
 pub use history::history_plot;
 pub(crate) use latency::latency;
+pub(crate) use machine::{ceilings, clock, heat};
 pub(crate) use progress::progress;
 pub(crate) use roofline::roofline;
 
@@ -75,7 +79,7 @@ pub(crate) enum Size {
 }
 
 impl Size {
-    fn pixels(self) -> (u32, u32) {
+    pub(crate) fn pixels(self) -> (u32, u32) {
         match self {
             Self::Wide => (960, 430),
             // A 400-pixel window less the page's margins.

@@ -1,0 +1,165 @@
+//! Pictures of a machine map alone: every ceiling as a roofline, the latency between cores, the clock over time.
+
+use super::{Canvas, Drawn, Ink, Size, anchored, both, spread, text, tick};
+use model::{BytesPerSecond, FlopPerSecond, Map, Seconds};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+/// Room of the matrix's labels.
+const EDGE: i32 = 46;
+
+/// A ceiling's name, and its value in G a second.
+type Rate = (String, f64);
+
+/// Every ceiling of one core (`one`) or of all (`all`); empty without both kinds of ceiling.
+pub(crate) fn ceilings(map: &Map, cores: &str) -> String {
+    let all = map.every_figure();
+    let of = |prefix: &str, suffix: &str| -> Vec<Rate> {
+        let named = all.iter().filter_map(|figure| {
+            let name = figure.name.strip_prefix(prefix)?.strip_suffix(suffix)?;
+            (!name.contains('.') && figure.value > 0.0 && figure.value.is_finite()).then(|| (name.to_owned(), figure.value / 1e9))
+        });
+        named.collect()
+    };
+    let mut units = of("compute.", &format!(".{cores}"));
+    units.retain(|unit| unit.0 != "exp");
+    let mut levels = of("memory.", &format!(".read.{cores}"));
+    if units.is_empty() || levels.is_empty() {
+        return String::new();
+    }
+    units.sort_by(|a, b| b.1.total_cmp(&a.1));
+    levels.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let title = if cores == "all" { "Every ceiling, all cores" } else { "Every ceiling, one core" };
+    both(title, |canvas, size| draw_ceilings(canvas, size, (&units, &levels)))
+}
+
+fn draw_ceilings(canvas: &Canvas<'_>, size: Size, (units, levels): (&[Rate], &[Rate])) -> Drawn {
+    let (top, bottom) = (units[0].1, units[units.len() - 1].1);
+    let (fastest, slowest) = (levels[0].1, levels[levels.len() - 1].1);
+    let xs = (bottom / fastest / 8.0)..(top / slowest * 4.0);
+    let ys = (slowest * xs.start)..(top * 2.0);
+    let small = text(Ink::Soft, 12.0);
+    let mut chart = ChartBuilder::on(canvas)
+        .margin(6)
+        .x_label_area_size(44)
+        .y_label_area_size(if size == Size::Wide { 58 } else { 44 })
+        .build_cartesian_2d(xs.clone().log_scale(), ys.clone().log_scale())?;
+    chart
+        .configure_mesh()
+        .axis_style(Ink::Grid.color())
+        .bold_line_style(Ink::Grid.color())
+        .light_line_style(TRANSPARENT)
+        .x_labels(6)
+        .y_labels(6)
+        .label_style(small.clone())
+        .axis_desc_style(small)
+        .x_desc("operations a byte")
+        .y_desc("GFLOP/s, or G operations/s on bytes")
+        .x_label_formatter(&|x| tick(*x))
+        .y_label_formatter(&|y| tick(*y))
+        .draw()?;
+    let mut labels: Vec<(i32, String)> = Vec::new();
+    for (name, rate) in levels {
+        let line = [(xs.start, xs.start * rate), ((top / rate).min(xs.end), (top / rate).min(xs.end) * rate)];
+        chart.draw_series(LineSeries::new(line, Ink::Memory.color().stroke_width(1)))?;
+        let at = chart.backend_coord(&line[0]);
+        labels.push((at.1, format!("{name} {}", BytesPerSecond(rate * 1e9))));
+    }
+    let left = chart.backend_coord(&(xs.start, ys.start)).0;
+    put(canvas, labels, (left + 5, HPos::Left, Ink::Soft))?;
+    let mut labels: Vec<(i32, String)> = Vec::new();
+    for (name, rate) in units {
+        let line = [((rate / fastest).max(xs.start), *rate), (xs.end, *rate)];
+        chart.draw_series(LineSeries::new(line, Ink::Compute.color().stroke_width(1)))?;
+        labels.push((chart.backend_coord(&line[1]).1, format!("{name} {}", FlopPerSecond(rate * 1e9))));
+    }
+    let right = chart.backend_coord(&(xs.end, ys.start)).0;
+    put(canvas, labels, (right - 4, HPos::Right, Ink::Text))
+}
+
+/// Labels above their lines, moved apart downwards.
+fn put(canvas: &Canvas<'_>, mut labels: Vec<(i32, String)>, (x, side, ink): (i32, HPos, Ink)) -> Drawn {
+    labels.sort_by_key(|label| label.0);
+    let mut ys: Vec<i32> = labels.iter().map(|label| label.0 - 15).collect();
+    spread(&mut ys, 13);
+    for ((_, label), y) in labels.into_iter().zip(ys) {
+        canvas.draw(&Text::new(label, (x, y), anchored(&text(ink, 11.0), side, VPos::Top)))?;
+    }
+    Ok(())
+}
+
+/// The latency between cores as a heat map; empty without a matrix.
+pub(crate) fn heat(map: &Map) -> String {
+    let Some(matrix) = map.core_to_core.as_ref().filter(|matrix| matrix.cores.len() > 1) else {
+        return String::new();
+    };
+    let seconds = || matrix.seconds.iter().flatten().copied().filter(|&seconds| seconds > 0.0);
+    let (least, most) = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
+    both("Latency of a line between cores", |canvas, size| {
+        let (width, height) = size.pixels();
+        let n = matrix.cores.len() as i32;
+        let side = ((width.min(height) as i32 - EDGE - 24) / n).clamp(6, 90);
+        let label = |x: i32, y: i32, words: String| {
+            let style = anchored(&text(Ink::Soft, 12.0), HPos::Center, VPos::Center);
+            canvas.draw(&Text::new(words, (x, y), style))
+        };
+        for (row, (core, values)) in matrix.cores.iter().zip(&matrix.seconds).enumerate() {
+            let at = EDGE + side * row as i32;
+            if side >= 14 {
+                label(at + side / 2, EDGE / 2, core.to_string())?;
+                label(EDGE / 2, at + side / 2, core.to_string())?;
+            }
+            for (column, &value) in values.iter().enumerate() {
+                let x = EDGE + side * column as i32;
+                let share = if most > least { (value - least) / (most - least) } else { 0.5 };
+                let strength = if value > 0.0 { 0.25 + 0.65 * share } else { 0.04 };
+                let cell = [(x, at), (x + side - 1, at + side - 1)];
+                canvas.draw(&Rectangle::new(cell, Ink::Stock.color().mix(strength).filled()))?;
+                if side >= 44 && value > 0.0 {
+                    label(x + side / 2, at + side / 2, Seconds(value).to_string())?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The core's clock while the f32 ceiling is held, and on its way from rest; empty without a trace.
+pub(crate) fn clock(map: &Map) -> String {
+    let named = |name: &str| map.traces.iter().find(|trace| trace.name == name).filter(|trace| trace.points.len() > 1);
+    let Some(soak) = named("clock") else { return String::new() };
+    let lines: Vec<(Ink, Vec<(f64, f64)>)> = [(Ink::Stock, Some(soak)), (Ink::Loss, named("clock.ramp"))]
+        .into_iter()
+        .filter_map(|(ink, trace)| Some((ink, trace?.points.iter().map(|[at, hz]| (*at, hz / 1e9)).collect())))
+        .collect();
+    both("Core clock over time", |canvas, size| draw_clock(canvas, size, &lines))
+}
+
+fn draw_clock(canvas: &Canvas<'_>, size: Size, lines: &[(Ink, Vec<(f64, f64)>)]) -> Drawn {
+    let all = || lines.iter().flat_map(|line| line.1.iter());
+    let end = all().map(|p| p.0).fold(0.0, f64::max);
+    let top = all().map(|p| p.1).fold(0.0, f64::max);
+    let small = text(Ink::Soft, 12.0);
+    let mut chart = ChartBuilder::on(canvas)
+        .margin(6)
+        .margin_right(16)
+        .x_label_area_size(44)
+        .y_label_area_size(if size == Size::Wide { 58 } else { 44 })
+        .build_cartesian_2d(0.0..end, 0.0..top * 1.15)?;
+    chart
+        .configure_mesh()
+        .axis_style(Ink::Grid.color())
+        .bold_line_style(Ink::Grid.color())
+        .light_line_style(TRANSPARENT)
+        .x_labels(6)
+        .y_labels(5)
+        .label_style(small.clone())
+        .axis_desc_style(small)
+        .x_desc("seconds")
+        .y_desc("GHz")
+        .draw()?;
+    for (ink, points) in lines {
+        chart.draw_series(LineSeries::new(points.iter().copied(), ink.color().stroke_width(2)))?;
+    }
+    Ok(())
+}
