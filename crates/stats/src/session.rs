@@ -349,6 +349,14 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_aims_at_a_fifth_of_it() {
+        let aim = |units| Design::budgeted(0.01, 0.0, CLIP, units).n_opt;
+        assert_eq!([aim(10), aim(200), aim(3000)], [17.0, 40.0, 100.0]);
+        assert!((Design::budgeted(0.01, 0.0, CLIP, 9).early_alpha() - 0.002).abs() < 1e-15);
+        assert_eq!(Design::anytime(0.01, 0.0, CLIP, 9).early_alpha(), 0.01);
+    }
+
+    #[test]
     #[should_panic(expected = "second")]
     fn there_is_one_last_look() {
         let mut session = Session::new(Design::budgeted(0.01, 0.0, CLIP, 9));
