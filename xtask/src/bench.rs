@@ -31,8 +31,16 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] =
-    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY, zoo_peers::ENTRY, machine::ENTRY];
+const ENTRIES: &[Entry] = &[
+    itself::ENTRY,
+    slow::ENTRY,
+    rate::ENTRY,
+    leaks::ENTRY,
+    fuzz::ENTRY,
+    race::ENTRY,
+    zoo_peers::ENTRY,
+    machine::ENTRY,
+];
 
 /// What a bench found.
 pub struct Finding {

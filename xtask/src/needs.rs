@@ -50,7 +50,8 @@ const NEEDS: &[Need] = &[
         why: "Python candidates run in it",
         packages: &["python3", "python3-numpy"],
         without: Without::Fail,
-        is_there: has_numpy,
+        // Not PyTorch: it takes minutes to install, and the one test that wants it says that it skips.
+        is_there: || has_python("numpy"),
     },
     Need {
         what: "chromium",
@@ -157,12 +158,12 @@ fn install(packages: &[&str]) -> Result<()> {
     apt(&[&["apt-get", "-qq", "install", "-y", "--no-install-recommends"], packages].concat())
 }
 
-/// As the judge looks for it. PyTorch is not asked for: it takes minutes to install, and the one test that wants it says
-/// that it skips.
-fn has_numpy() -> bool {
+/// Whether a Python that the judge would find has these modules.
+fn has_python(modules: &str) -> bool {
     let named = std::env::var("ROOFLAB_PYTHON").ok();
     let programs = named.as_deref().map_or_else(|| vec!["python3", "/usr/bin/python3"], |program| vec![program]);
-    programs.into_iter().any(|program| output(&mut command(&[program, "-I", "-c", "import numpy"])).is_ok())
+    let import = format!("import {modules}");
+    programs.into_iter().any(|program| output(&mut command(&[program, "-I", "-c", &import])).is_ok())
 }
 
 fn is_root() -> bool {

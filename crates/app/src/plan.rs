@@ -247,7 +247,9 @@ pub fn source(path: &Path, flags: &[String]) -> Result<Source, Failure> {
 
 fn help(error: &std::io::Error) -> &'static str {
     match error.kind() {
-        std::io::ErrorKind::InvalidData => "name a C, C++, Rust or Python file; libraries are for `rooflab compare --problem`",
+        std::io::ErrorKind::InvalidData => {
+            "name a C, C++, Rust or Python file; libraries are for `rooflab compare --problem`"
+        }
         _ => "name a C, C++, Rust or Python file",
     }
 }

@@ -142,7 +142,7 @@ impl Builder {
     pub fn prebuilt(&self, library: &[u8], shim: Option<&str>) -> Result<Rc<Artefact>, SandboxError> {
         let (sealed, digest, log) = (memory::sealed(library)?, Digest::of(library), String::new());
         let Some(shim) = shim else { return Ok(Rc::new(Artefact { file: sealed, digest, log, behind: None })) };
-        let built = self.compile(shim, &[])?.map_err(|verdict| {
+        let built = self.compile(shim, &Recipe::c(self.compiler.clone(), &[]))?.map_err(|verdict| {
             io::Error::new(io::ErrorKind::InvalidData, format!("the shim of a library does not build: {verdict}"))
         })?;
         Ok(Rc::new(Artefact { file: memory::sealed(&built.bytes)?, digest, log, behind: Some(sealed) }))

@@ -1,7 +1,8 @@
 //! Short timings of our own kernels, to size probes and slowed twins. Nothing here is a result.
 
+use crate::ending::Ending;
 use crate::judge::{EnvError, Judge};
-use crate::runner::{Code, Ending, Runner, StartFailure};
+use crate::runner::{Code, Runner, StartFailure};
 use crate::sandbox::SandboxError;
 use crate::side::{Placement, Purpose, Side};
 use model::Verdict;

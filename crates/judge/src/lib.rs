@@ -18,6 +18,8 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod cores;
 #[cfg(target_os = "linux")]
+mod ending;
+#[cfg(target_os = "linux")]
 mod errand;
 #[cfg(target_os = "linux")]
 mod export;
@@ -55,6 +57,8 @@ mod runner;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sanitize;
+#[cfg(target_os = "linux")]
+mod seal;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]

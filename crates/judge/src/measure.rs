@@ -171,7 +171,7 @@ impl Judge {
         loop {
             let unit = match pairing.run(&mut coins, spent) {
                 Err(Broken::Interrupted) if !units.is_empty() => {
-                    return Ok(Measured { summary: session.summary(), units, stopped: false });
+                    return Ok(Measured { summary: session.summary(), units, progress: stats::Progress::Continue });
                 }
                 unit => unit?,
             };

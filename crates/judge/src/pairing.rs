@@ -4,7 +4,8 @@
 //! Every timed batch is a checked batch. Must not decide anything: `stats` does.
 
 use crate::cores::Cores;
-use crate::runner::{Ending, Runner, StartFailure};
+use crate::ending::Ending;
+use crate::runner::{Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
 use model::{Rule, Seconds, Verdict};

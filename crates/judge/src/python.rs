@@ -140,7 +140,9 @@ impl Interpreter {
         let name = framework.name();
         let install = match framework {
             Framework::Plain => "Install python3".to_owned(),
-            _ => format!("Install it (python3 -m venv DIR && DIR/bin/pip install {name}, or your system's python3-{name})"),
+            _ => format!(
+                "Install it (python3 -m venv DIR && DIR/bin/pip install {name}, or your system's python3-{name})"
+            ),
         };
         let tried = tried.join("; ");
         Err(EnvError::Job(format!("no Python with {name}: {tried}. {install}, and name the interpreter in {VARIABLE}")))

@@ -5,11 +5,13 @@
 use crate::builder::Artefact;
 use crate::cgroup::Member;
 use crate::cores::Cores;
+use crate::ending::{Ending, signal_name};
 use crate::interrupt;
 use crate::library;
 use crate::memory::Memory;
 use crate::python::{Array, PythonCode};
 use crate::sandbox::{Child, Confinement, SandboxError, Start};
+use crate::seal;
 use crate::standing::Ground;
 use model::{Rule, Stage, Verdict};
 use protocol::{
@@ -57,72 +59,6 @@ pub struct Argument {
     pub writable: bool,
     /// What it is to an interpreter; our own probes have none.
     pub array: Option<Rc<Array>>,
-}
-
-/// How a runner ended when it should have gone on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It left by itself.
-    Exited(i32),
-    /// A signal ended it.
-    Signalled(i32),
-    /// It touched what it may not: the signal, the address, and where that lies.
-    Fault(i32, String, Option<Rule>),
-    /// It outran its limit.
-    TimedOut(Duration),
-    /// Whoever asked does not want to wait for it any more.
-    Interrupted,
-    /// A Python candidate raised an exception.
-    Raised(String),
-    /// It reported a batch done while this many of its threads, of so many, were still at work.
-    AtWork(usize, usize),
-}
-
-impl Ending {
-    /// What that says about the candidate.
-    pub fn verdict(&self) -> Verdict {
-        let failed = |stage, cause: String| Verdict::Failed { stage, cause };
-        match self {
-            Self::Signalled(libc::SIGSYS) => Verdict::Refused {
-                rule: Rule::SystemCall,
-                detail: "it made a system call during a call; the kernel ended it".to_owned(),
-            },
-            Self::Fault(_, place, Some(rule)) => Verdict::Refused { rule: *rule, detail: place.clone() },
-            Self::Fault(signal, place, None) => failed(Stage::Crashed, format!("{} {place}", signal_name(*signal))),
-            Self::Signalled(libc::SIGXCPU) => failed(Stage::TimedOut, "it used up its CPU time".to_owned()),
-            Self::Signalled(signal) => failed(Stage::Crashed, signal_name(*signal)),
-            Self::Exited(code) => failed(Stage::Crashed, format!("it ended its process with code {code}")),
-            // NumPy's own words for a write to an argument that is an input.
-            Self::Raised(note) if note.contains("read-only") => {
-                Verdict::Refused { rule: Rule::WroteInput, detail: note.clone() }
-            }
-            Self::Raised(note) if note.contains("INCORRECT_") => failed(Stage::Invalid, note.clone()),
-            Self::Raised(note) => failed(Stage::Crashed, note.clone()),
-            Self::AtWork(astray, threads) => Verdict::Refused {
-                rule: Rule::ExtraThread,
-                detail: format!("{astray} of {threads} threads were still at work when the batch was reported done"),
-            },
-            Self::TimedOut(limit) => {
-                failed(Stage::TimedOut, format!("no answer within {}", model::Seconds::from(*limit)))
-            }
-            // It says nothing.
-            Self::Interrupted => Verdict::Undecided,
-        }
-    }
-}
-
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGILL => "SIGILL",
-        libc::SIGKILL => "SIGKILL (memory or another limit)",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGTRAP => "SIGTRAP",
-        _ => return format!("signal {signal}"),
-    };
-    name.to_owned()
 }
 
 /// Why a runner did not come up.
@@ -251,7 +187,7 @@ impl Runner {
             return Err(StartFailure::Candidate(Verdict::Failed { stage: Stage::Load, cause }));
         }
         if confinement == Confinement::Confined {
-            check_seal(self.child.pid(), 1).map_err(StartFailure::Candidate)?;
+            seal::check(self.child.pid(), 1).map_err(StartFailure::Candidate)?;
         }
         self.sequence = 1;
         // SAFETY: the page lives as long as `self`.
@@ -289,7 +225,7 @@ impl Runner {
             return Err(StartFailure::Candidate(ending.verdict()));
         }
         if confinement == Confinement::Confined {
-            check_seal(self.child.pid(), 1 + self.pool).map_err(StartFailure::Candidate)?;
+            seal::check(self.child.pid(), 1 + self.pool).map_err(StartFailure::Candidate)?;
             self.find_ground()?;
         }
         Ok(())
@@ -436,34 +372,4 @@ fn pool_word(cores: &[usize]) -> String {
         return protocol::NO_POOL.to_owned();
     }
     cores.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// The seal as the kernel reports it: the tasks that the judge knows of, on each a seccomp filter and no way to new
-/// privileges.
-fn check_seal(pid: i32, expected: usize) -> Result<(), Verdict> {
-    let refused = |rule, detail: String| Err(Verdict::Refused { rule, detail });
-    let folder = std::fs::read_dir(format!("/proc/{pid}/task"));
-    let tasks: Vec<_> = folder.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    if tasks.len() != expected {
-        return refused(Rule::ExtraThread, format!("{} threads after load, not {expected}", tasks.len()));
-    }
-    let ours = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    for task in tasks {
-        let status = std::fs::read_to_string(task.join("status")).unwrap_or_default();
-        let holds = |line: &str| status.lines().any(|have| have.split_whitespace().eq(line.split_whitespace()));
-        if !holds("Seccomp: 2") || !holds("NoNewPrivs: 1") {
-            return refused(Rule::TamperedRunner, "the seal is not in force".to_owned());
-        }
-        // A runner puts on two filters: the loader's, then the seal. Kernels before 5.9 don't count them.
-        if let (Some(own), Some(its)) = (filters(&ours), filters(&status))
-            && its < own + 2
-        {
-            return refused(Rule::TamperedRunner, format!("{its} filters where {} are due", own + 2));
-        }
-    }
-    Ok(())
-}
-
-fn filters(status: &str) -> Option<u32> {
-    status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:")?.trim().parse().ok())
 }

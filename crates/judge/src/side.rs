@@ -13,9 +13,9 @@ use model::{Rule, Stage, Verdict, Workload};
 use problems::{Check, Family, Oracle, Problem, Role, Tolerance};
 use protocol::{MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, OP_CALL, Order};
 use rand::{Rng, RngExt};
+pub use slot::{Placement, Slot};
 use std::io;
 use std::rc::Rc;
-pub use slot::{Placement, Slot};
 pub use watch::Watch;
 
 /// Bytes after every argument that must stay as they are: one cache line.

@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn a_map_meets_what_is_asked_of_it() {
-        let check = |wanted: Depth, depth: &str, expected: bool| assert_eq!(wanted.is_met_by(depth), expected, "{depth}");
+        let check =
+            |wanted: Depth, depth: &str, expected: bool| assert_eq!(wanted.is_met_by(depth), expected, "{depth}");
         check(Depth::Quick, "quick", true);
         check(Depth::Quick, "deep+soak", true);
         check(Depth::Default, "quick+soak", false);

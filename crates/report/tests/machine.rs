@@ -15,6 +15,22 @@ fn curve(name: &str, quantity: Quantity, y: fn(f64) -> f64) -> Curve {
     Curve { name: name.into(), quantity, points, method: "m".into() }
 }
 
+fn figures() -> Vec<Figure> {
+    vec![
+        figure("compute.f32.one", Quantity::FlopPerSecond, 1.5e11).witnessed("gemm", 1.4e11),
+        figure("compute.f32.all", Quantity::FlopPerSecond, 3e11),
+        figure("compute.i8-vnni.one", Quantity::OpsPerSecond, 6e11),
+        figure("memory.L1.read.one", Quantity::BytesPerSecond, 2e11),
+        figure("memory.DRAM.read.one", Quantity::BytesPerSecond, 1e10),
+        figure("memory.DRAM.read.all", Quantity::BytesPerSecond, 2e10),
+        figure("latency.L1", Quantity::Seconds, 1.5e-9),
+        figure("instruction.add-f32-avx2.latency", Quantity::Cycles, 4.0),
+        figure("instruction.add-f32-avx2.throughput", Quantity::Cycles, 0.5),
+        figure("floor.call", Quantity::Seconds, 1e-9),
+        figure("noise.others", Quantity::Ratio, 0.01),
+    ]
+}
+
 /// Something of everything that a map can hold.
 fn full() -> Map {
     let seconds = |x: f64| if x < 5e4 { 1.5e-9 } else { 40e-9 };
@@ -30,19 +46,7 @@ fn full() -> Map {
         schema: 2,
         depth: "default".into(),
         fingerprint: Fingerprint { cpu: "Example".into(), cores: 2, ..Fingerprint::default() },
-        figures: vec![
-            figure("compute.f32.one", Quantity::FlopPerSecond, 1.5e11).witnessed("gemm", 1.4e11),
-            figure("compute.f32.all", Quantity::FlopPerSecond, 3e11),
-            figure("compute.i8-vnni.one", Quantity::OpsPerSecond, 6e11),
-            figure("memory.L1.read.one", Quantity::BytesPerSecond, 2e11),
-            figure("memory.DRAM.read.one", Quantity::BytesPerSecond, 1e10),
-            figure("memory.DRAM.read.all", Quantity::BytesPerSecond, 2e10),
-            figure("latency.L1", Quantity::Seconds, 1.5e-9),
-            figure("instruction.add-f32-avx2.latency", Quantity::Cycles, 4.0),
-            figure("instruction.add-f32-avx2.throughput", Quantity::Cycles, 0.5),
-            figure("floor.call", Quantity::Seconds, 1e-9),
-            figure("noise.others", Quantity::Ratio, 0.01),
-        ],
+        figures: figures(),
         curves: vec![
             curve("latency.huge", Quantity::Seconds, seconds),
             curve("latency.4k", Quantity::Seconds, seconds),

@@ -76,25 +76,23 @@ fn start(unconfined: bool, code: &str, (cores, buffers): (&[usize], &[String])) 
     request_matrix_unit();
     catch_faults();
     // Before the first filter, so that both come down on every thread; after all that threads inherit.
-    let pool = match cores {
-        [] => null_mut(),
-        cores => pool::start(cores).map_err(|error| sandbox(Missing(format!("the pool's threads: {error}"))))?,
+    let pool = if cores.is_empty() {
+        null_mut()
+    } else {
+        pool::start(cores).map_err(|error| sandbox(Missing(format!("the pool's threads: {error}"))))?
     };
     if !unconfined {
         confine::loader_only().map_err(sandbox)?;
     }
-    let code = match code.strip_prefix("kernel:") {
-        Some(name) => {
-            let kernel = kernels::find(name).ok_or_else(|| load(format!("no kernel is named `{name}`")))?;
-            (kernel.warm)();
-            Code::Kernel(kernel)
+    let code = if let Some(name) = code.strip_prefix("kernel:") {
+        let kernel = kernels::find(name).ok_or_else(|| load(format!("no kernel is named `{name}`")))?;
+        (kernel.warm)();
+        Code::Kernel(kernel)
+    } else {
+        if code == LIBRARY {
+            load_library().map_err(load)?;
         }
-        None => {
-            if code == LIBRARY {
-                load_library().map_err(load)?;
-            }
-            load_artefact(pool).map_err(load)?
-        }
+        load_artefact(pool).map_err(load)?
     };
     if !unconfined {
         confine::close_from(0);
@@ -109,11 +107,7 @@ fn start(unconfined: bool, code: &str, (cores, buffers): (&[usize], &[String])) 
 }
 
 /// Returns only when it can't be done.
-fn serve_alone(
-    (entry, prepare): (Entry, Option<Entry>),
-    bases: &[*mut u8],
-    pool: *mut Pool,
-) -> Result<(), Missing> {
+fn serve_alone((entry, prepare): (Entry, Option<Entry>), bases: &[*mut u8], pool: *mut Pool) -> Result<(), Missing> {
     let mut places = [null_mut(); MAX_ARGUMENTS];
     places[..bases.len()].copy_from_slice(bases);
     let plan = alone::Plan {

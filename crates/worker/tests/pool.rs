@@ -84,8 +84,9 @@ fn threads_are_pinned_and_sealed() {
     let mut runner = start("void rooflab_entry(void *const *b, const int64_t *s) {}\n");
     runner.batch(1);
     let tasks = fs::read_dir(format!("/proc/{}/task", runner.id())).expect("it runs");
-    let statuses: Vec<String> =
-        tasks.map(|task| fs::read_to_string(task.expect("it runs").path().join("status")).expect("its status")).collect();
+    let statuses: Vec<String> = tasks
+        .map(|task| fs::read_to_string(task.expect("it runs").path().join("status")).expect("its status"))
+        .collect();
     assert_eq!(statuses.len(), 3);
     let value = |status: &String, name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -163,7 +164,10 @@ void rooflab_entry(void *const *b, const int64_t *s) {
         runner.batch(1);
         // One of the three indices was the calling thread's, unless the others were so quick that none was left for it.
         let done = runner.number(0);
-        assert!((2 * batch..=3 * batch).contains(&done), "{done} tasks were done when {batch} batches were reported so");
+        assert!(
+            (2 * batch..=3 * batch).contains(&done),
+            "{done} tasks were done when {batch} batches were reported so"
+        );
         assert_eq!(runner.number(1), batch);
     }
 }

@@ -174,7 +174,8 @@ fn a_missing_interpreter_is_an_environment_error() {
 
 /// The folders of judges in a place.
 fn folders(place: &Path) -> Vec<PathBuf> {
-    let is_judges = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rooflab-"));
+    let is_judges =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rooflab-"));
     fs::read_dir(place).expect("the place").flatten().map(|entry| entry.path()).filter(is_judges).collect()
 }
 

@@ -66,7 +66,10 @@ fn count(events: &[Value], name: &str) -> usize {
 fn small() -> (TempDir, PathBuf) {
     let changes = [
         ("range = [8, 2048]", "range = [8, 64]"),
-        ("[[workload]]\nrows = 128\n\n[[workload]]\nrows = 777\n\n[[workload]]\nrows = 2048\n", "[[workload]]\nrows = 48\n"),
+        (
+            "[[workload]]\nrows = 128\n\n[[workload]]\nrows = 777\n\n[[workload]]\nrows = 2048\n",
+            "[[workload]]\nrows = 48\n",
+        ),
         ("rows = [1, 2, 3, 7, 17, 129]", "rows = [1, 17]"),
         (
             "[\"small\", \"large\", \"shifted\", \"constant-rows\", \"sparse\", \"cancelling\", \"denormal\"]",

@@ -75,9 +75,8 @@ fn calls_of_a_batch_are_not_computed_together() {
 fn the_list_of_cheats_names_candidates_that_exist() {
     let text = fs::read_to_string(root().join("docs/cheats.md")).expect("docs/cheats.md");
     let (zoo, hostile) = (root().join("crates/zoo/candidates"), root().join("e2e/foreign/hostile"));
-    let is_candidate = |name: &str| {
-        zoo.join(format!("{name}.cheat.c")).is_file() || hostile.join(format!("{name}.py")).is_file()
-    };
+    let is_candidate =
+        |name: &str| zoo.join(format!("{name}.cheat.c")).is_file() || hostile.join(format!("{name}.py")).is_file();
     let is_name = |word: &str| {
         word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') && word.contains('-')
     };

@@ -16,6 +16,7 @@ use ::judge::client::JudgeProcess;
 use ::judge::message::{Answer, Question, Terms};
 use model::Judgement;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -155,7 +156,7 @@ fn show(task: &Task, answer: &Answer, path: Option<&Path>) -> String {
     text += &report::terminal::judgement(&answer.judgement);
     let libraries: Vec<String> = answer.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
     if !libraries.is_empty() {
-        text += &format!("run by {}\n", libraries.join(", "));
+        let _ = writeln!(text, "run by {}", libraries.join(", "));
     }
     text += judge::promise(answer.judgement.trust);
     text + &path.map_or_else(String::new, |path| format!("traces: {}\n", path.display()))

@@ -48,7 +48,6 @@ pub struct Rig {
 
 impl Rig {
     /// Starts one that has loaded `candidate`, a C text, with a pool on these cores.
-    #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins a page")]
     pub fn start(candidate: &str, pool: &str) -> Self {
         let control = Shared::new(size_of::<Control>().next_multiple_of(4096));
         let argument = Shared::new(ARGUMENT);

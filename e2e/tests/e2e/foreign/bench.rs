@@ -108,8 +108,8 @@ impl Folder {
             });
             json!({"uuid": format!("w{rows}"), "axes": {"rows": rows}, "inputs": inputs, "tolerance": bound})
         };
-        let lines: String = rows.iter().map(|rows| format!("{}\n", workload(rows))).collect();
-        std::fs::write(self.path().join("workload.jsonl"), lines).unwrap();
+        let lines: Vec<String> = rows.iter().map(|rows| workload(rows).to_string()).collect();
+        std::fs::write(self.path().join("workload.jsonl"), lines.join("\n") + "\n").unwrap();
     }
 
     fn path(&self) -> &Path {

@@ -11,8 +11,7 @@ const NOBODY: u32 = 65_534;
 /// Processes, bytes of a file, bytes of data.
 const LIMITS: [&str; 4] = ["--nproc=256", "--fsize=536870912", "--data=12884901888", "--core=0"];
 /// Mounts, then whatever follows.
-const MOUNTS: &str =
-    "mount -t proc proc /proc && mount -t tmpfs -o mode=1777,size=2g tmpfs /tmp && exec \"$@\"";
+const MOUNTS: &str = "mount -t proc proc /proc && mount -t tmpfs -o mode=1777,size=2g tmpfs /tmp && exec \"$@\"";
 
 /// A command that starts `program` as the first process of its own PID, mount, network, IPC and UTS namespaces, as nobody
 /// where we are root, with a temporary folder of its own.

@@ -207,7 +207,10 @@ pub mod tests {
         check("peer", "c.cheat.c", Some(Fate::Gainless));
         check("peer", "d.cheat.c", None);
         let doubtful = journal.doubtful();
-        assert_eq!(doubtful, [("peer".to_owned(), "b.cheat.c".to_owned()), ("peer".to_owned(), "c.cheat.c".to_owned())]);
+        assert_eq!(
+            doubtful,
+            [("peer".to_owned(), "b.cheat.c".to_owned()), ("peer".to_owned(), "c.cheat.c".to_owned())]
+        );
     }
 
     #[test]

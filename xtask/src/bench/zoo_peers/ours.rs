@@ -50,7 +50,9 @@ pub fn ask(rig: &Rig, case: &Case) -> Result<Answer> {
 }
 
 fn row(case: &Case) -> Option<&'static Row> {
-    ROWS.iter().find(|row| [Kind::Cheat, Kind::Twin].into_iter().any(|kind| case.file.ends_with(&format!("/{}", row.file(kind)))))
+    ROWS.iter().find(|row| {
+        [Kind::Cheat, Kind::Twin].into_iter().any(|kind| case.file.ends_with(&format!("/{}", row.file(kind))))
+    })
 }
 
 fn answer(judgement: &Judgement, seconds: f64) -> Answer {

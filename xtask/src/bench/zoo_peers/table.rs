@@ -80,6 +80,7 @@ pub fn finding(journal: &Journal) -> Finding {
     let ours = [Language::C, Language::Python].map(|language| Count::of(journal, &ours::about().peer, language));
     Finding {
         rows: journal.setup().peers.iter().map(row).collect(),
+        milliseconds: Vec::new(),
         target: "with rooflab no cheat pays and no honest candidate is turned away".to_owned(),
         met: ours.iter().all(|count| count.pays == 0 && count.turned_away == 0),
     }
@@ -199,14 +200,22 @@ mod tests {
         assert!(found.met, "{}", found.target);
         let [.., peer, other] = &found.rows[..] else { panic!("{:?}", found.rows) };
         assert_eq!(other.1, "cannot run here: no GPU");
-        assert!(peer.1.starts_with("C: caught 1 of 3, let through 1, paid 1, honest turned away 1 of 3;"), "{}", peer.1);
+        assert!(
+            peer.1.starts_with("C: caught 1 of 3, let through 1, paid 1, honest turned away 1 of 3;"),
+            "{}",
+            peer.1
+        );
     }
 
     #[test]
     fn the_page_names_what_gets_through() {
         let page = page(&journal());
-        for part in ["| peer | 1 of 3 | 1 | 1 | 1 of 3 |", "**pays**, 8.000x", "| a.twin.c |", "- other (1): cannot run here: no GPU."]
-        {
+        for part in [
+            "| peer | 1 of 3 | 1 | 1 | 1 of 3 |",
+            "**pays**, 8.000x",
+            "| a.twin.c |",
+            "- other (1): cannot run here: no GPU.",
+        ] {
             assert!(page.contains(part), "{part} is not in {page}");
         }
         assert!(!page.contains("| a.cheat.c |"), "{page}");

@@ -12,6 +12,7 @@ use crate::text;
 use ::judge::client::JudgeProcess;
 use ::judge::message::{EvolveAnswer, EvolveQuestion};
 use model::Trust;
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// Runs it: the task's folder, the candidate, another base than the initial program.
@@ -36,16 +37,16 @@ fn show(name: &str, candidate: &str, answer: &EvolveAnswer) -> String {
     let mut text = format!("{candidate} against the initial program, {name}\n{}", answer.verdict);
     if let Some(gain) = answer.gain {
         let [value, low, high] = [gain.value, gain.interval.low, gain.interval.high].map(|x| 100.0 * x);
-        text += &format!(": {} {value:+.3} % [{low:+.3}, {high:+.3}]", answer.metric);
+        let _ = write!(text, ": {} {value:+.3} % [{low:+.3}, {high:+.3}]", answer.metric);
     }
     text += "\n";
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.6}"));
     let mut rows = vec![["metric".to_owned(), "initial".to_owned(), "candidate".to_owned()]];
     rows.extend(answer.means.iter().map(|(metric, [a, b])| [metric.clone(), number(*a), number(*b)]));
     text += &text::align(&rows);
-    text += &format!("\n{} evaluations, {} pairs, {}\n", answer.evaluations, answer.units.len(), answer.total);
+    let _ = writeln!(text, "\n{} evaluations, {} pairs, {}", answer.evaluations, answer.units.len(), answer.total);
     for remark in &answer.remarks {
-        text += &format!("warning: {remark}\n");
+        let _ = writeln!(text, "warning: {remark}");
     }
     text + if answer.trust == Trust::Unconfined { judge::promise(answer.trust) } else { "" }
 }
