@@ -45,7 +45,12 @@ fn full() -> Map {
     Map {
         schema: 2,
         depth: "default".into(),
-        fingerprint: Fingerprint { cpu: "Example".into(), cores: 2, ..Fingerprint::default() },
+        fingerprint: Fingerprint {
+            cpu: "Example".into(),
+            cores: 2,
+            platform: "x86_64-linux".into(),
+            ..Fingerprint::default()
+        },
         figures: figures(),
         curves: vec![
             curve("latency.huge", Quantity::Seconds, seconds),
@@ -144,5 +149,33 @@ fn broken_and_empty_maps_have_a_page() {
 
 #[test]
 fn a_map_on_a_terminal() {
-    insta::assert_snapshot!(report::terminal::map(&full()), @"");
+    insta::assert_snapshot!(report::terminal::map(&full()), @r"
+    Example, 2 cores, x86_64-linux
+    clock: step 0.00 ns, reading 0.00 ns
+
+    compute  isa     one core  best window    all cores
+    f32      -    150 GFLOP/s            -  300 GFLOP/s
+    i8-vnni  -      600 GOP/s            -            -
+
+    memory, one core    size  latency    read  write  past caches  copy  scale  triad  random
+    L1                48 KiB  1.50 ns   200 G      -            -     -      -      -       -
+    DRAM                   -        -  10.0 G      -            -     -      -      -       -
+
+    memory, all cores  size  latency    read  write  past caches  copy  scale  triad  random
+    DRAM                  -        -  20.0 G      -            -     -      -      -       -
+
+    cycles an instruction  avx2 latency  throughput  avx512 latency  throughput
+    add-f32                        4.00        0.50               -           -
+
+    floor            time  of
+    call          1.00 ns  m
+    core to core  60.0 ns  a line from core to core; 60.0 ns at most
+
+    noise, A against A       sigma or share  samples
+    given to other programs           1.0 %       20
+    disagreement: L1, latency.huge: the knee is -50 % off what the system claims
+    disagreement: dTLB, latency.page: the knee is -50 % off what the system claims
+    doubt: compute.f32.one, zero-fed: zeros run faster
+    not measured: f16: this machine has no such unit
+    ");
 }
