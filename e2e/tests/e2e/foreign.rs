@@ -192,7 +192,7 @@ fn another_judge_leaves_the_folders_of_a_running_one() {
         command
     };
     let said = tempfile::tempdir().expect("a temporary folder");
-    let mut first = rig::spawn(&mut ask("python/honest.py", &["--fixed", "8"]), said.path());
+    let mut first = rig::spawn(&mut ask("python/honest.py", &["--fixed", "12"]), said.path());
     let begun = Instant::now();
     while folders(place.path()).len() < 2 {
         assert!(begun.elapsed() < seconds(LIMIT), "no folders: {:?}", folders(place.path()));

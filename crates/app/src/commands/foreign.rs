@@ -89,8 +89,8 @@ fn terms(args: &JudgeArgs) -> Terms {
 pub fn only_what_fits(args: &JudgeArgs, format: Option<Format>) -> Result<(), Failure> {
     use Format::{Bench, Evolve};
     let own = None;
-    let options = [
-        ("--traces", args.traces.is_some(), &[Some(Bench)][..], "folders with a definition.json"),
+    let options: [(&str, bool, &[Option<Format>], &str); 5] = [
+        ("--traces", args.traces.is_some(), &[Some(Bench)], "folders with a definition.json"),
         ("--metric", args.metric.is_some(), &[Some(Evolve)], "tasks that bring their own evaluator"),
         ("--workloads", args.workloads.is_some(), &[own, Some(Bench)], "problems that declare their workloads"),
         ("--flag", !args.flags.is_empty(), &[own, Some(Bench)], "problems whose candidates are compiled"),
