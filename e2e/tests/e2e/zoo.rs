@@ -17,7 +17,7 @@ fn every_cheat_is_caught_and_every_honest_twin_passes() {
     command.arg(folder.path());
     let only = std::env::var("ROOFLAB_ZOO").unwrap_or_default();
     let rows = ROWS.iter().filter(|row| row.name.contains(&only)).count();
-    if only.is_empty() { command.arg("--all") } else { command.args(["--only", &only]) };
+    if only.is_empty() { command.arg("--all") } else { command.args(["--only", only.as_str()]) };
     let ended = rig::run(&mut command, seconds(LIMIT));
     println!("{}", ended.out);
     ended.expect(0);
