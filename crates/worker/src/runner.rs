@@ -47,7 +47,7 @@ pub fn runner_main() -> ! {
     };
     let control = map_control();
     CONTROL.store(control, Ordering::Release);
-    match start(mode == UNCONFINED, code, (&cores, buffers)) {
+    match start(mode == UNCONFINED, code, (cores.as_slice(), buffers)) {
         Ok(loaded) => serve(control, &loaded, spin),
         Err((state, note)) => end(control, state, &note),
     }

@@ -43,8 +43,10 @@ static void task(void *context, int64_t i);
 static struct pool *find(const uintptr_t *held, void *context) {
     for (int i = 0; i < 8; i++) {
         if (held[i] % 64 || held[i] < 1 << 16) continue;
-        struct pool *pool = (struct pool *)held[i];
-        if (pool->task == task && pool->context == context) return pool;
+        for (int line = 0; line < 4; line++) {
+            struct pool *pool = (struct pool *)(held[i] - 64 * line);
+            if (pool->task == task && pool->context == context) return pool;
+        }
     }
     return 0;
 }

@@ -20,7 +20,7 @@ fn every_cheat_is_caught_and_every_honest_twin_passes() {
     if only.is_empty() {
         command.arg("--all")
     } else {
-        command.args(["--only", &only])
+        command.args(["--only", only.as_str()])
     };
     let ended = rig::run(&mut command, seconds(LIMIT));
     println!("{}", ended.out);

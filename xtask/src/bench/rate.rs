@@ -59,7 +59,7 @@ fn finding(asked: &[Asked]) -> Finding {
     rows.push(("one open judge, an hour".into(), format!("{:.0}", 3600.0 / total)));
     rows.extend(milliseconds.iter().map(|(name, ms)| {
         let share = format!(" ({:.0} %)", ms / 10.0 / total);
-        (format!("a candidate: {name}"), format!("{ms:.1} ms{}", if *name == START { "" } else { &share }))
+        (format!("a candidate: {name}"), format!("{ms:.1} ms{}", if *name == START { "" } else { share.as_str() }))
     }));
     let target = format!("at least {WANTED} judged candidates an hour from an open judge, as in a campaign");
     Finding { rows, milliseconds, target, met: 3600.0 / total >= WANTED }

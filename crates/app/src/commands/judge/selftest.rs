@@ -198,7 +198,9 @@ fn question(args: &JudgeSelftestArgs, row: &Row, kind: Kind, problem: &Problem) 
                 Slice::Named(names) => names,
                 _ => vec![problem.workloads[0].name.clone()],
             };
-            names.truncate(if is_quick { 1 } else { names.len() });
+            if is_quick {
+                names.truncate(1);
+            }
             job.slice = Slice::Named(names);
         }
     }
