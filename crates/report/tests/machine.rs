@@ -139,6 +139,21 @@ fn broken_and_empty_maps_have_a_page() {
 }
 
 #[test]
-fn a_map_on_a_terminal() {
-    insta::assert_snapshot!(report::terminal::map(&full()), @"");
+fn every_part_of_a_map_is_on_a_terminal() {
+    let text = report::terminal::map(&full());
+    for part in [
+        "Example, 2 cores",
+        "compute",
+        "memory, one core",
+        "memory, all cores",
+        "cycles an instruction",
+        "floor",
+        "core to core",
+        "given to other programs",
+        "disagreement: L1, latency.huge: the knee is -50 % off",
+        "doubt: compute.f32.one, zero-fed: zeros run faster",
+        "not measured: f16: this machine has no such unit",
+    ] {
+        assert!(text.contains(part), "the text lacks `{part}`:\n{text}");
+    }
 }
