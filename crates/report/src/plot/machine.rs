@@ -78,13 +78,15 @@ fn draw_ceilings(canvas: &Canvas<'_>, size: Size, (units, levels): (&[Rate], &[R
     put(canvas, labels, (right - 4, HPos::Right, Ink::Text))
 }
 
-/// Labels above their lines, moved apart downwards.
+/// Labels above their lines, moved apart downwards, and all of them up again where they would leave the plot.
 fn put(canvas: &Canvas<'_>, mut labels: Vec<(i32, String)>, (x, side, ink): (i32, HPos, Ink)) -> Drawn {
     labels.sort_by_key(|label| label.0);
     let mut ys: Vec<i32> = labels.iter().map(|label| label.0 - 15).collect();
     spread(&mut ys, 13);
+    let bottom = canvas.dim_in_pixel().1 as i32 - 64;
+    let over = ys.last().map_or(0, |last| (last - bottom).max(0));
     for ((_, label), y) in labels.into_iter().zip(ys) {
-        canvas.draw(&Text::new(label, (x, y), anchored(&text(ink, 11.0), side, VPos::Top)))?;
+        canvas.draw(&Text::new(label, (x, (y - over).max(0)), anchored(&text(ink, 11.0), side, VPos::Top)))?;
     }
     Ok(())
 }
