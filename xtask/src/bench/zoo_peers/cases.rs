@@ -36,11 +36,12 @@ const HONEST: [&str; 5] = [
 ];
 
 /// Hostile Python candidates.
-const HOSTILE: [&str; 33] = [
+const HOSTILE: [&str; 34] = [
     "hostile/kernelbench-non-default-stream.py",
     "hostile/kernelbench-result-reuse.py",
     "hostile/kernelbench-zero-out.py",
     "hostile/own-content-cache.py",
+    "hostile/own-forged-environment.py",
     "hostile/own-forked-child.py",
     "hostile/own-half-precision.py",
     "hostile/own-hijack.py",
