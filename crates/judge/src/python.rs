@@ -93,6 +93,9 @@ impl fmt::Display for Interpreter {
     }
 }
 
+/// What the system says of its processors: libraries choose their code by it.
+const PROCESSORS: &str = "/sys/devices/system/cpu";
+
 impl Interpreter {
     fn ask(program: &Path) -> Result<Self, String> {
         let asked = Command::new(program).args(["-I", "-c", ASK]).stdin(Stdio::null()).output();
@@ -101,6 +104,7 @@ impl Interpreter {
             return Err(String::from_utf8_lossy(&asked.stderr).lines().last().unwrap_or("it failed").to_owned());
         }
         let mut found: Self = serde_json::from_slice(&asked.stdout).map_err(|error| error.to_string())?;
+        found.folders.extend([PathBuf::from(PROCESSORS)].into_iter().filter(|folder| folder.is_dir()));
         let all = found.folders.clone();
         found.folders.retain(|folder| !all.iter().any(|other| folder != other && folder.starts_with(other)));
         Ok(found)

@@ -177,9 +177,10 @@ class Shelf:
 
 
 def warm():
-    """First uses that read files: a library's kernels by processor, its threads."""
+    """First uses that read files: a library's kernels by processor. PyTorch's own pool would want threads: it stays unmade."""
     if PLAN["framework"] == "torch":
-        torch.set_num_threads(1)
+        # For a device that is not here it would keep the stack as text, and look at the files in it.
+        torch.cuda.manual_seed_all = lambda seed: None
         torch.manual_seed(0)
         a = torch.ones(33, 65)
         with torch.no_grad():

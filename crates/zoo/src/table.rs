@@ -304,5 +304,9 @@ pub const ROWS: &[Row] = &[
         "reports a batch done while a thread of the pool is at work",
         &[Refused(Rule::ExtraThread), Refused(Rule::UnwrittenOutput)],
     ),
-    pooled("pool-jump-out", "returns from the middle of what is shared out", &[Gainless]),
+    pooled(
+        "pool-jump-out",
+        "returns from the middle of what is shared out",
+        &[Gainless, Refused(Rule::UnwrittenOutput), Refused(Rule::ExtraThread)],
+    ),
 ];

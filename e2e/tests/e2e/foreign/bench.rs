@@ -77,6 +77,12 @@ void softmax(const float *x, const float *bias, double scale, float *y, int64_t 
 /// A folder with its solutions.
 struct Folder(tempfile::TempDir);
 
+const INPUTS: &str = r#"{
+    "x": {"shape": ["rows", "cols"], "dtype": "float32"},
+    "bias": {"shape": ["cols"], "dtype": "float32"},
+    "scale": {"shape": null, "dtype": "float32"}
+}"#;
+
 impl Folder {
     fn new(bound: &Value) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -84,15 +90,13 @@ impl Folder {
             "name": "biased_softmax_c256",
             "op_type": "softmax",
             "axes": {"rows": {"type": "var"}, "cols": {"type": "const", "value": 256}},
-            "inputs": {
-                "x": {"shape": ["rows", "cols"], "dtype": "float32"},
-                "bias": {"shape": ["cols"], "dtype": "float32"},
-                "scale": {"shape": null, "dtype": "float32"}
-            },
+            "inputs": "INPUTS",
             "outputs": {"y": {"shape": ["rows", "cols"], "dtype": "float32"}},
             "reference": REFERENCE
         });
-        std::fs::write(folder.path().join("definition.json"), definition.to_string()).unwrap();
+        // As text: the order of the inputs is that of the arguments, and a JSON value may have lost it.
+        let text = definition.to_string().replace("\"INPUTS\"", INPUTS);
+        std::fs::write(folder.path().join("definition.json"), text).unwrap();
         let folder = Self(folder);
         folder.workloads(&[64], bound);
         folder
