@@ -178,6 +178,11 @@ mod tests {
     }
 
     #[test]
+    fn of_equally_good_divisions_the_first_is_taken() {
+        assert_eq!(best_division(&[0.0, 0.0, 1.0, 1.0, 0.0, 0.0], 2).map(|(at, _)| at), Some(2));
+    }
+
+    #[test]
     fn segments_are_no_shorter_than_asked_and_p_counts_the_observed() {
         let search = |min_segment, alpha| ChangeSearch { min_segment, alpha, ..ChangeSearch::default() };
         let check = |ones: usize, twos: usize, search: ChangeSearch, expected: &[usize]| {
