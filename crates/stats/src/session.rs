@@ -49,7 +49,7 @@ pub struct Design {
     pub clip: Clip,
     /// Units at which the anytime test should be most powerful.
     pub n_opt: f64,
-    /// An anytime session does not stop before.
+    /// An anytime session does not stop before; nothing to a fixed one.
     pub min_units: usize,
     /// Stops here at the latest; the n of a fixed session.
     pub max_units: usize,
@@ -95,7 +95,7 @@ impl Design {
 
     /// A comparison of exactly `n` units.
     pub fn fixed(alpha: f64, margin: f64, clip: Clip, n: usize) -> Self {
-        Self { rule: Rule::Fixed, min_units: n, ..Self::anytime(alpha, margin, clip, n) }
+        Self { rule: Rule::Fixed, ..Self::anytime(alpha, margin, clip, n) }
     }
 
     /// Error rate of the looks on the way.
@@ -318,6 +318,7 @@ mod tests {
         for y in &ys {
             assert_eq!(session.push(*y), Progress::Continue);
         }
+        assert_eq!(session.units(), ys);
         let on_the_way = session.summary();
         session.spend();
         let last = session.summary();
@@ -346,6 +347,7 @@ mod tests {
         check(8, Decision::Worse);
         assert_eq!(Design::fixed(0.01, 0.0, CLIP, 9).least_units(), 8);
         assert_eq!(Design::fixed(0.05, 0.0, CLIP, 9).least_units(), 6);
+        assert_eq!(Design::budgeted(0.05, 0.0, CLIP, 9).least_units(), 6);
     }
 
     #[test]
