@@ -109,8 +109,13 @@ impl Design {
         (1.0 - late.log2()).ceil() as usize
     }
 
+    /// V at which the anytime test is aimed.
+    fn v_opt(&self) -> f64 {
+        self.n_opt * self.clip.mean_square
+    }
+
     fn test(&self) -> Anytime {
-        Anytime::new(self.clip.at, self.n_opt * self.clip.mean_square, self.early_alpha())
+        Anytime::new(self.clip.at, self.v_opt(), self.early_alpha())
     }
 }
 
@@ -219,8 +224,8 @@ impl Session {
 
     /// Interval of the same anytime test at an error rate of `level`: for the comparisons that e-BH accepts.
     pub fn interval_at(&self, level: f64) -> Interval {
-        let Design { clip, n_opt, .. } = self.design;
-        anytime_interval_at(&self.ys, clip, rho(n_opt * clip.mean_square, self.design.early_alpha()), level, &[0.0])
+        let rho = rho(self.design.v_opt(), self.design.early_alpha());
+        anytime_interval_at(&self.ys, self.design.clip, rho, level, &[0.0])
     }
 
     /// The e-value against "no difference", whatever the rule.
