@@ -186,8 +186,7 @@ impl<'a> Sample<'a> {
             if self.problem.arguments[input.argument].dtype == Dtype::Bf16 {
                 for half in copy.bytes_mut().as_chunks_mut::<2>().0 {
                     let bits = u16::from_ne_bytes(*half);
-                    let rounded =
-                        bits.wrapping_add(1 << (DROPPED_OF_BF16 - 1)) & !((1 << DROPPED_OF_BF16) - 1);
+                    let rounded = bits.wrapping_add(1 << (DROPPED_OF_BF16 - 1)) & !((1 << DROPPED_OF_BF16) - 1);
                     changed |= rounded != bits;
                     *half = rounded.to_ne_bytes();
                 }

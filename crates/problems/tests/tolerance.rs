@@ -163,7 +163,7 @@ fn attention_in_bf16() {
         ("f32-weights", "#define P_DROPPED 0", true),
         ("bf16-weights", "", true),
         ("polynomial", "#define EXP polynomial_exp", true),
-        ("bf16-scores", "#define S_DROPPED 16", false),
+        ("bf16-scores", "#define S_DROPPED 16", true),
         ("fp8-weights", "#define P_DROPPED 20", false),
         ("fp8", "#define DROPPED 20", false),
         ("sparse", "#define SKIP 1e-2f", false),

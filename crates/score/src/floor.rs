@@ -148,7 +148,9 @@ pub fn quarantine_limit(work: &Work, map: &Map) -> Result<Seconds, ScoreError> {
     let memory: Seconds = rates.terms(work).iter().filter(|t| t.resource == Resource::Memory).map(|t| t.seconds).sum();
     let vector = (of("f32") + of("exp")).max(memory);
     let fastest = match rates.matrix_alone(work) {
-        _ if work.products == Products::Bf16 => [of("bf16-matrix"), memory].into_iter().fold(of("f32") + of("exp"), Seconds::max),
+        _ if work.products == Products::Bf16 => {
+            [of("bf16-matrix"), memory].into_iter().fold(of("f32") + of("exp"), Seconds::max)
+        }
         Some(matrix) if matrix.max(of("exp")).max(memory) < vector => matrix.max(of("exp")).max(memory),
         _ => vector,
     };
