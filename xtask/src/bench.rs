@@ -6,8 +6,10 @@
 mod fuzz;
 mod itself;
 mod leaks;
+mod library;
 mod machine;
 mod peers;
+mod place;
 mod race;
 mod rate;
 mod record;
@@ -39,6 +41,7 @@ const ENTRIES: &[Entry] = &[
     fuzz::ENTRY,
     race::ENTRY,
     zoo_peers::ENTRY,
+    library::ENTRY,
     machine::ENTRY,
 ];
 
@@ -118,7 +121,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let plan = Plan::parse(arguments)?;
     let Some(name) = plan.name else {
         for entry in ENTRIES {
-            println!("{:12} {} ({} runs)", entry.name, entry.asks, entry.runs);
+            println!("{:17} {} ({} runs)", entry.name, entry.asks, entry.runs);
         }
         return Ok(());
     };

@@ -5,7 +5,7 @@
 use super::answer::{About, Answer, Verdict};
 use super::cases::Case;
 use super::confined;
-use super::place::{self, CHECKOUTS, Packages};
+use crate::bench::place::{self, Packages};
 use crate::workspace::{command, output, root};
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Where the adapters lie.
 pub const FOLDER: &str = "benches/zoo-peers";
+
+/// Variables that name a checkout, where a peer is not on PyPI. The same with `_COMMIT` is ours to fill.
+pub const CHECKOUTS: [&str; 2] = ["ROOFLAB_SOL_EXECBENCH", "ROOFLAB_KERNELBENCH"];
 
 /// For an adapter's first word: it imports its peer.
 const START: Duration = Duration::from_secs(120);

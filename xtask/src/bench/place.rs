@@ -2,31 +2,32 @@
 //!
 //! Must not touch the machine's own Python.
 
-use super::adapter::FOLDER;
 use crate::workspace::{command, root, run};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Where the lists lie.
+const FOLDER: &str = "benches/zoo-peers";
+
 /// The system's Python first: an adapter runs as nobody, who can't look into a home folder.
 const PYTHONS: [&str; 2] = ["/usr/bin/python3", "python3"];
-
-/// Variables that name a checkout, where a peer is not on PyPI. The same with `_COMMIT` is ours to fill.
-pub const CHECKOUTS: [&str; 2] = ["ROOFLAB_SOL_EXECBENCH", "ROOFLAB_KERNELBENCH"];
 
 /// Lists of packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packages {
     /// The peers that search.
     Search,
-    /// PyTorch and what else the peers of GPU kernels import: gigabytes, so only where a checkout is named.
+    /// PyTorch, gigabytes of it, and what else the peers of GPU kernels import.
     Torch,
 }
 
 impl Packages {
     fn name(self) -> &'static str {
-        let is_wanted = CHECKOUTS.into_iter().any(|name| std::env::var_os(name).is_some());
-        if self == Self::Torch && is_wanted { "torch" } else { "search" }
+        match self {
+            Self::Search => "search",
+            Self::Torch => "torch",
+        }
     }
 }
 
