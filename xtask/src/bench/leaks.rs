@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
 const DISTINCT: usize = 100;
 /// Candidates after which all that is kept by design is there: memory by workload, a cache of artefacts at its fullest.
 const WARM: usize = 1_000;
-/// A line of the record every so many.
+/// A line of the record every so many, beside those that were not refused.
 const EVERY: usize = 1_000;
 /// Growth that is noise: what glibc's heap keeps.
 const GROWTH_MIB: f64 = 16.0;
@@ -42,8 +42,9 @@ fn measure(rig: &Rig, record: &mut Record) -> Result<Finding> {
             early = judge.held()?;
         }
         let asked = judge.gate(i / DISTINCT)?;
-        passed += usize::from(!matches!(asked.judgement.verdict, Verdict::Refused { .. }));
-        if i % EVERY == 0 {
+        let is_refused = matches!(asked.judgement.verdict, Verdict::Refused { .. });
+        passed += usize::from(!is_refused);
+        if i % EVERY == 0 || !is_refused {
             record.push(&asked)?;
         }
     }
