@@ -3,14 +3,14 @@
 //! Must not print, serialise or compare a key.
 
 use crate::ask::AskError;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::fmt;
 use std::process::Command;
 use std::str::FromStr;
 
 /// Where a key is to be had.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum KeySource {
     /// The service wants none.
     #[default]
@@ -33,6 +33,14 @@ impl FromStr for KeySource {
             // The text may be a key: it is not repeated.
             _ => Err(unusable("a key is given as env:NAME, command:COMMAND or none, never by itself".to_owned())),
         }
+    }
+}
+
+impl TryFrom<String> for KeySource {
+    type Error = AskError;
+
+    fn try_from(text: String) -> Result<Self, AskError> {
+        text.parse()
     }
 }
 

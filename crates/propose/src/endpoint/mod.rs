@@ -66,7 +66,7 @@ impl Target {
         let (base, query) = self.url.split_once('?').map_or((self.url.as_str(), None), |(b, q)| (b, Some(q)));
         let base = base.trim_end_matches('/');
         let full = if base.ends_with(path) { base.to_owned() } else { format!("{base}/{path}") };
-        query.map_or(full.clone(), |query| format!("{full}?{query}"))
+        if let Some(query) = query { format!("{full}?{query}") } else { full }
     }
 
     fn check(&self) -> Result<(), AskError> {
@@ -152,12 +152,16 @@ impl Endpoint {
     fn answered(&self, prompt: &Prompt, ask: &mut Ask<'_>, end: Instant) -> Result<Reply, AskError> {
         let mut failed = 0;
         loop {
+            let timed_out = AskError::TimedOut { limit: Seconds(ask.limit.as_secs_f64()) };
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(AskError::TimedOut { limit: Seconds(ask.limit.as_secs_f64()) });
+                return Err(timed_out);
             }
             let (error, named) = match self.send(prompt, ask.max_output, left) {
-                Ok(response) if response.status().is_success() => return self.listen(response, prompt, ask),
+                Ok(response) if response.status().is_success() => {
+                    let late = |error| if Instant::now() >= end { timed_out } else { error };
+                    return self.listen(response, prompt, ask).map_err(late);
+                }
                 Ok(response) => self.refusal(response),
                 Err(error) => (self.unsent(&error, ask.limit), None),
             };
