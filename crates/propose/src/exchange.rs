@@ -1,6 +1,7 @@
 //! One exchange: ask, read the reply, apply it; when it can't be used, send the reason back once.
 //!
-//! Must not choose whom to ask or what about.
+//! Must not choose whom to ask or what about. A prompt that the record has a reply to is not asked again: no two
+//! questions of a campaign are the same, so it was asked before a kill.
 
 use crate::ask::{Ask, AskError, Asked, Progress, Prompt, Respondent, Usage, tokens};
 use crate::budget::{Budget, Exhausted, Price, Size, Spent};
@@ -131,6 +132,10 @@ pub fn candidate(reply: &crate::ask::Reply, question: &Question<'_>) -> Result<C
 }
 
 fn call(desk: &mut Desk<'_>, prompt: &Prompt, spent: &mut Spent) -> Result<Asked, Outcome> {
+    // Paid for before a kill, and in the budget already.
+    if let Some(asked) = desk.record.as_ref().and_then(|record| record.reply_to(prompt)) {
+        return Ok(asked);
+    }
     let size = Size { prompt: prompt.bytes(), code: 0, max_output: desk.max_output };
     let worst = size.worst_call(&desk.price, Seconds(desk.limit.as_secs_f64()));
     let reservation = desk.budget.reserve(worst).map_err(Outcome::Exhausted)?;

@@ -44,8 +44,8 @@ pub struct Brief {
     pub best: Parent,
     /// The code to be changed, by file name.
     pub files: Files,
-    /// Number of the proposal, so that no two prompts are the same.
-    pub number: u64,
+    /// Which proposal, so that no two prompts are the same.
+    pub number: String,
 }
 
 /// The problem in words.

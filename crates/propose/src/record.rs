@@ -75,6 +75,17 @@ impl Record {
         spent(&self.lines)
     }
 
+    /// The reply that was given to a prompt, if one was.
+    pub fn reply_to(&self, prompt: &Prompt) -> Option<Asked> {
+        let wanted = prompt.digest();
+        self.lines.iter().find_map(|line| match line {
+            Line::Answered { digest, reply: Some(reply), spent, .. } if *digest == wanted => {
+                Some(Asked { result: Ok(reply.clone()), time: spent.time })
+            }
+            _ => None,
+        })
+    }
+
     /// Writes down that a call is about to be made; gives its number.
     ///
     /// # Errors

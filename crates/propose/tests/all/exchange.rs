@@ -119,6 +119,10 @@ fn a_replay_decides_the_same() {
     assert_eq!(record.spent(), first.spent);
     let (again, _) = run(&mut Replay::open(&path, Matching::Prompt).unwrap(), caps, None);
     assert_eq!(again, first);
+    // Taken up after a kill: what is paid for isn't asked again.
+    let (resumed, budget) = run(&mut parrot(&[]), caps, Some(&mut record));
+    assert_eq!((resumed.outcome, resumed.spent), (first.outcome, propose::Spent::default()));
+    assert_eq!(budget.spent(), first.spent);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn brief() -> Brief {
         }],
         best: Parent { id: Some(7), effect: text("1.8 times as fast as the start"), lineage: vec![text("blocked")], ..Parent::default() },
         files: files(&[("candidate.c", "a\nb\nc\n")]),
-        number: 12,
+        number: text("12.0"),
     }
 }
 
@@ -58,7 +58,7 @@ fn templates_can_be_overridden_one_by_one() {
     let Prompt { system, turns } = own.prompt(&brief(), None).unwrap();
     assert_eq!(system, "You are Causal attention.");
     assert_eq!(turns[0].text, question(&brief()));
-    assert_eq!(own.prompt(&brief(), Some("Number {{ number }}")).unwrap().system, "Number 12");
+    assert_eq!(own.prompt(&brief(), Some("Number {{ number }}")).unwrap().system, "Number 12.0");
     assert!(own.repair(&Fault::NoCode).unwrap().contains("the reply has no code"));
 }
 
