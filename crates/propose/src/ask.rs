@@ -238,7 +238,7 @@ pub enum AskError {
     #[error("stopped")]
     Stopped,
     /// A replay has no reply to this prompt.
-    #[error("the record has no reply to prompt {prompt}")]
+    #[error("the record has no more replies, or none to prompt {prompt}")]
     NotRecorded {
         /// The prompt's digest, short.
         prompt: String,

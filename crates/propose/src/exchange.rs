@@ -100,8 +100,9 @@ pub fn exchange(desk: &mut Desk<'_>, question: &Question<'_>) -> Exchange {
         Err(error) => return Exchange { outcome: Outcome::Failed(error), repaired: None, spent },
     };
     let (second, _) = turn(desk, question, &again, &mut spent);
-    // No money left for a second try: what is known is what was wrong with the first.
-    let outcome = if matches!(second, Outcome::Exhausted(_)) { outcome } else { second };
+    // No second try, for want of money or in a record: what is known is what was wrong with the first.
+    let no_second = matches!(second, Outcome::Exhausted(_) | Outcome::Failed(AskError::NotRecorded { .. }));
+    let outcome = if no_second { outcome } else { second };
     Exchange { outcome, repaired, spent }
 }
 

@@ -7,6 +7,7 @@ use crate::ask::{Ask, AskError, Asked, Prompt, Reply, Respondent};
 use crate::budget::Spent;
 use model::{Digest, Seconds};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -165,14 +166,15 @@ fn unusable(path: &Path, why: &str) -> AskError {
 pub enum Matching {
     /// By the prompt's digest: the campaign is the same again, or the replay says that it isn't.
     Prompt,
-    /// The next one, whatever the prompt: the same proposals under other conditions.
+    /// The next one, whatever the prompt: the same proposals under other conditions. What was said when a reply was sent
+    /// back is given only where one is sent back again.
     Order,
 }
 
 /// Answers from a record, under the name of whoever gave them.
 pub struct Replay {
     matching: Matching,
-    answers: Vec<Option<Given>>,
+    answers: VecDeque<Given>,
     name: String,
 }
 
@@ -180,7 +182,24 @@ pub struct Replay {
 struct Given {
     respondent: String,
     digest: Digest,
+    is_repair: bool,
     asked: Asked,
+}
+
+/// What an answered line gives.
+fn given(line: &Line, lines: &[Line]) -> Option<Given> {
+    let Line::Answered { number, respondent, digest, reply, error, spent } = line else { return None };
+    let asked = |line: &Line| match line {
+        Line::Asked { number: n, prompt, .. } if n == number => Some(prompt.turns.len() > 1),
+        _ => None,
+    };
+    let result = reply.clone().ok_or_else(|| error.clone().unwrap_or(AskError::Stopped));
+    Some(Given {
+        respondent: respondent.clone(),
+        digest: *digest,
+        is_repair: lines.iter().find_map(asked).unwrap_or(false),
+        asked: Asked { result, time: spent.time },
+    })
 }
 
 impl Replay {
@@ -190,30 +209,39 @@ impl Replay {
     /// As [`read`].
     pub fn open(path: &Path, matching: Matching) -> Result<Self, AskError> {
         let (lines, _) = read(path)?;
-        let given = |line: Line| match line {
-            Line::Answered { respondent, digest, reply, error, spent, .. } => {
-                let result = reply.ok_or_else(|| error.unwrap_or(AskError::Stopped));
-                Some(Some(Given { respondent, digest, asked: Asked { result, time: spent.time } }))
+        // A prompt that was asked again after a failure and a new start has the last answer.
+        let mut later = BTreeSet::new();
+        let mut answers = VecDeque::new();
+        for given in lines.iter().rev().filter_map(|line| given(line, &lines)) {
+            if later.insert(given.digest) {
+                answers.push_front(given);
             }
-            Line::Asked { .. } => None,
-        };
-        let answers = lines.into_iter().filter_map(given).collect();
+        }
         Ok(Self { matching, answers, name: "replay".to_owned() })
+    }
+
+    /// The next answer to a first question, or to a reply that was sent back.
+    fn next(&self, is_repair: bool) -> Option<usize> {
+        if is_repair {
+            return self.answers.front().filter(|given| given.is_repair).map(|_| 0);
+        }
+        self.answers.iter().position(|given| !given.is_repair)
     }
 
     /// How many answers are left.
     pub fn left(&self) -> usize {
-        self.answers.iter().flatten().count()
+        self.answers.len()
     }
 }
 
 impl Respondent for Replay {
     fn ask(&mut self, prompt: &Prompt, _ask: &mut Ask<'_>) -> Asked {
         let digest = prompt.digest();
-        let fits = |given: &Option<Given>| {
-            given.as_ref().is_some_and(|given| self.matching == Matching::Order || given.digest == digest)
+        let found = match self.matching {
+            Matching::Prompt => self.answers.iter().position(|given| given.digest == digest),
+            Matching::Order => self.next(prompt.turns.len() > 1),
         };
-        let found = self.answers.iter().position(fits).and_then(|at| self.answers[at].take());
+        let found = found.and_then(|at| self.answers.remove(at));
         let Some(given) = found else {
             let error = AskError::NotRecorded { prompt: digest.short() };
             return Asked { result: Err(error), time: Seconds(0.0) };

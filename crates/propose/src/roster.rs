@@ -162,7 +162,7 @@ impl Member {
             Spec::Anthropic { model, url } => self.endpoint(Protocol::Anthropic, model, url),
             Spec::Command(command) => Ok(Box::new(Program::new(command))),
             Spec::Mailbox(folder) => Ok(Box::new(Mailbox::open(folder)?)),
-            Spec::Replay(file) => Ok(Box::new(Replay::open(file, Matching::Prompt)?)),
+            Spec::Replay(file) => Ok(Box::new(Replay::open(file, Matching::Order)?)),
         }
     }
 

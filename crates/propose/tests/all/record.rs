@@ -45,8 +45,47 @@ fn a_replay_gives_the_same_again() {
     assert_eq!(replay.left(), 0);
     let missing = ask(&mut replay, "q0").result.unwrap_err();
     assert!(matches!(missing, AskError::NotRecorded { .. }) && missing.is_lasting());
+}
+
+#[test]
+fn a_replay_in_order_keeps_second_tries_for_second_tries() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let mut record = Record::open(&path).unwrap();
+    let first = |i: usize| Prompt::new("s", format!("q{i}"));
+    let prompts = [first(0), first(0).and("r", "no"), first(1), first(1).and("r", "no")];
+    for (prompt, text) in prompts.iter().zip([b"a", b"b", b"c", b"d"]) {
+        let number = record.asked("x", prompt, spent(1)).unwrap();
+        record.answered(number, &said(text), spent(1)).unwrap();
+    }
     let mut replay = Replay::open(&path, Matching::Order).unwrap();
-    assert_eq!(ask(&mut replay, "something else"), all[0]);
+    let mut next = |prompt: &Prompt| {
+        let asked = calm(Duration::from_secs(1), |ask| replay.ask(prompt, ask));
+        asked.result.ok().map(|reply| String::from_utf8(reply.text.0).unwrap())
+    };
+    let (other, again) = (Prompt::new("s", "other"), Prompt::new("s", "other").and("r", "why"));
+    assert_eq!(next(&other).as_deref(), Some("a"));
+    // The first reply could be used this time: its second try is passed over.
+    assert_eq!(next(&other).as_deref(), Some("c"));
+    assert_eq!(next(&again).as_deref(), Some("d"));
+    assert_eq!(next(&again), None);
+    assert_eq!(next(&other), None);
+}
+
+#[test]
+fn a_prompt_that_was_asked_again_has_its_last_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let prompt = Prompt::new("s", "q");
+    let mut record = Record::open(&path).unwrap();
+    for asked in [Asked { result: Err(AskError::Stopped), time: Seconds(0.5) }, said(b"a")] {
+        assert_eq!(record.reply_to(&prompt), None);
+        let number = record.asked("x", &prompt, spent(1)).unwrap();
+        record.answered(number, &asked, spent(1)).unwrap();
+    }
+    assert_eq!(record.reply_to(&prompt), Some(said(b"a")));
+    let mut replay = Replay::open(&path, Matching::Prompt).unwrap();
+    assert_eq!((replay.left(), ask(&mut replay, "q")), (1, said(b"a")));
 }
 
 #[test]
