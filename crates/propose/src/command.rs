@@ -154,7 +154,13 @@ impl Pipe {
         let thread = std::thread::spawn(move || {
             let Some(mut pipe) = pipe else { return };
             let mut buffer = vec![0; 1 << 16];
-            while let Ok(n @ 1..) = pipe.read(&mut buffer) {
+            loop {
+                let n = match pipe.read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(n) => n,
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                    Err(_) => break,
+                };
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 let room = MOST_BYTES.saturating_sub(kept.len()).min(n);
                 kept.extend_from_slice(&buffer[..room]);

@@ -118,13 +118,14 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     let map = machine::obtain(&mut ledger, voice, Depth::Quick)?;
     let bounds = Bounds::new(problem, &map);
     let selftest = ledger.latest_selftest(&map.fingerprint, env!("CARGO_PKG_VERSION"))?;
+    let scene = proposers::scene(problem, Some((&map, &bounds)), &earlier(&ledger, problem, &campaign.id)?);
+    let folder = plan.place.out.join(&campaign.id);
+    let mut proposer = plan.proposers.open(campaign.spec.seed, scene, &folder, voice)?;
     let bench =
         Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
     let (judge, opened) = bench.open_aloud(Ready::Declared)?;
     let mut judges = Judges::new(bench, judge);
     let Taken { id, spec, events } = campaign;
-    let scene = proposers::scene(problem, bench.map.as_ref().map(|map| (map, &bounds)), &earlier(&ledger, problem, &id)?);
-    let mut proposer = plan.proposers.open(spec.seed, scene, &plan.place.out.join(&id), voice)?;
     let mut journal = CampaignJournal { ledger: &mut ledger, campaign: id.clone(), problem: problem.digest };
     let start = Instant::now();
     let parts = Parts {

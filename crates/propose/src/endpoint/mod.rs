@@ -182,7 +182,7 @@ impl Endpoint {
             request = request.header(name, value);
         }
         let body = dialect.body(&self.target, prompt, max_output).to_string();
-        request.config().timeout_global(Some(left)).build().send(body)
+        request.config().timeout_global(Some(left)).build().send(body.as_bytes())
     }
 
     /// What an answer that is no success says, and the wait that it names.
