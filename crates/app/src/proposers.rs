@@ -58,6 +58,8 @@ pub struct ProposerPlan {
     templates: Option<PathBuf>,
     /// What for.
     pub purpose: Purpose,
+    /// The arguments that name all this again, each with a blank before it.
+    pub again: String,
 }
 
 impl ProposerPlan {
@@ -77,7 +79,7 @@ impl ProposerPlan {
             (_, true) => Purpose::DryRun,
             _ => Purpose::Search,
         };
-        Ok(Self { members: members(args)?, caps, templates: args.templates.clone(), purpose })
+        Ok(Self { members: members(args)?, caps, templates: args.templates.clone(), purpose, again: again(args) })
     }
 
     /// Makes the proposer ready. `folder` is the campaign's own.
@@ -150,6 +152,32 @@ fn members(args: &ProposerArgs) -> Result<Vec<Member>, Failure> {
     member.max_output = args.max_output;
     member.price = args.price.as_deref().map_or(Ok(Price::default()), price)?;
     Ok(vec![member])
+}
+
+/// A resumed campaign has to be told again whom to ask: a ledger is no place for commands and addresses.
+fn again(args: &ProposerArgs) -> String {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let given = [
+        ("proposer", args.proposer.clone()),
+        ("models", path(&args.models)),
+        ("key", args.key.clone()),
+        ("temperature", args.temperature.map(|n| n.to_string())),
+        ("price", args.price.clone()),
+        ("max-output", args.max_output.map(|n| n.to_string())),
+        ("max-money", args.max_money.map(|n| n.to_string())),
+        ("max-tokens", args.max_tokens.map(|n| n.to_string())),
+        ("max-calls", args.max_calls.map(|n| n.to_string())),
+        ("max-wait", args.max_wait.map(|time| format!("{}s", time.0))),
+        ("templates", path(&args.templates)),
+    ];
+    let words = |(name, value): (&str, Option<String>)| Some(format!(" --{name} {}", quoted(&value?)));
+    given.into_iter().filter_map(words).collect()
+}
+
+/// As a shell's word.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,=".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 fn price(text: &str) -> Result<Price, Failure> {
@@ -227,6 +255,14 @@ mod tests {
         check("--proposer mailbox:d --price 3", None);
         check("--proposer openai:m@http://h --key sk-0", None);
         check("--models nowhere.toml", None);
+    }
+
+    #[test]
+    fn how_to_go_on_is_said_in_full() {
+        let check = |rest: &str| assert_eq!(plan(rest).unwrap().again.trim(), rest);
+        check("");
+        check("--proposer openai:m@http://h:1/v1 --key env:KEY --price 3,15 --max-calls 3 --max-wait 120s");
+        assert_eq!(quoted("command:it's $x"), r"'command:it'\''s $x'");
     }
 
     #[test]

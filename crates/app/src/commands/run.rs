@@ -167,7 +167,7 @@ fn earlier(ledger: &Ledger, problem: &Problem, id: &str) -> Result<Vec<Vec<Event
 /// How to go on, as a line that can be pasted.
 fn farewell(plan: &RunPlan) -> String {
     let (ledger, folder, out) = (plan.place.ledger.display(), plan.folder.display(), plan.place.out.display());
-    let place = format!("--out {out} --ledger {ledger}");
+    let place = format!("--out {out} --ledger {ledger}{}", plan.proposers.again);
     format!("interrupted; all that was judged is in {ledger}. Go on with:\n  rooflab run {folder} {place} --resume")
 }
 
