@@ -51,6 +51,11 @@ impl Prompt {
         prompt
     }
 
+    /// Whether it sends a reply back.
+    pub fn is_repair(&self) -> bool {
+        self.turns.len() > 1
+    }
+
     /// What makes two prompts the same.
     pub fn digest(&self) -> Digest {
         let turns = self.turns.iter().map(|turn| format!("{:?}\0{}", turn.by, turn.text));

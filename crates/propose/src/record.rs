@@ -190,7 +190,7 @@ struct Given {
 fn given(line: &Line, lines: &[Line]) -> Option<Given> {
     let Line::Answered { number, respondent, digest, reply, error, spent } = line else { return None };
     let asked = |line: &Line| match line {
-        Line::Asked { number: n, prompt, .. } if n == number => Some(prompt.turns.len() > 1),
+        Line::Asked { number: n, prompt, .. } if n == number => Some(prompt.is_repair()),
         _ => None,
     };
     let result = reply.clone().ok_or_else(|| error.clone().unwrap_or(AskError::Stopped));
@@ -221,8 +221,8 @@ impl Replay {
     }
 
     /// The next answer to a first question, or to a reply that was sent back.
-    fn next(&self, is_repair: bool) -> Option<usize> {
-        if is_repair {
+    fn next_for(&self, prompt: &Prompt) -> Option<usize> {
+        if prompt.is_repair() {
             return self.answers.front().filter(|given| given.is_repair).map(|_| 0);
         }
         self.answers.iter().position(|given| !given.is_repair)
@@ -239,7 +239,7 @@ impl Respondent for Replay {
         let digest = prompt.digest();
         let found = match self.matching {
             Matching::Prompt => self.answers.iter().position(|given| given.digest == digest),
-            Matching::Order => self.next(prompt.turns.len() > 1),
+            Matching::Order => self.next_for(prompt),
         };
         let found = found.and_then(|at| self.answers.remove(at));
         let Some(given) = found else {

@@ -230,7 +230,7 @@ impl Endpoint {
     fn events(&self, body: impl Read, heard: &mut Heard, ask: &mut Ask<'_>) -> Result<Option<String>, AskError> {
         let mut events = Events::new(body);
         while !heard.done {
-            match events.next() {
+            match events.read() {
                 Next::Data(data) => {
                     if let Err(error) = self.dialect().hear(&data, heard) {
                         return Ok(Some(error));

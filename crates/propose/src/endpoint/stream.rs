@@ -29,7 +29,7 @@ impl<R: Read> Events<R> {
     }
 
     /// The next event that has data; blocks until it is there.
-    pub fn next(&mut self) -> Next {
+    pub fn read(&mut self) -> Next {
         loop {
             let mut line = Vec::new();
             match (&mut self.body).take(LONGEST_LINE).read_until(b'\n', &mut line) {
@@ -85,7 +85,7 @@ mod tests {
             let mut events = Events::new(Body(body.as_bytes()));
             let mut found = Vec::new();
             loop {
-                match events.next() {
+                match events.read() {
                     Next::Data(data) => found.push(data),
                     Next::End => break,
                     Next::Cut(why) => {

@@ -19,7 +19,7 @@ pub fn find(lines: &[&str], fences: &[Fence]) -> Result<Vec<Edit>, Fault> {
     let mut edits = Vec::new();
     let mut i = 0;
     while i < lines.len() {
-        let Some(named) = opening(lines[i]) else {
+        let Some(rest) = opening(lines[i]) else {
             i += 1;
             continue;
         };
@@ -33,7 +33,7 @@ pub fn find(lines: &[&str], fences: &[Fence]) -> Result<Vec<Edit>, Fault> {
             return Err(malformed(again, "the block before is not closed by >>>>>>> REPLACE"));
         }
         edits.push(Edit::Replace {
-            file: named.or_else(|| file(lines, fences, i)),
+            file: fences::heading(rest).or_else(|| file(lines, fences, i)),
             search: joined(&lines[i + 1..divider]),
             replace: joined(&lines[divider + 1..end]),
             line: None,
@@ -66,11 +66,11 @@ fn after_marks(line: &str, mark: char) -> Option<&str> {
     MARKS.contains(&(line.len() - rest.len())).then(|| rest.trim())
 }
 
-/// The file that an opening line names, if it is one.
-fn opening(line: &str) -> Option<Option<String>> {
+/// What follows the word of an opening line, if it is one.
+fn opening(line: &str) -> Option<&str> {
     let rest = after_marks(line, '<')?;
     let (word, more) = rest.split_once([' ', ':']).unwrap_or((rest, ""));
-    OPENING.contains(&word.to_uppercase().as_str()).then(|| fences::heading(more))
+    OPENING.contains(&word.to_uppercase().as_str()).then_some(more)
 }
 
 fn is_divider(line: &str) -> bool {

@@ -152,7 +152,7 @@ fn refusals_are_not_asked_again_and_give_no_key_away() {
         assert_eq!(server.requests().len(), 1);
     }
     assert_eq!(format!("{:?}", key()), "Key(hidden)");
-    let error = format!("{SECRET}").parse::<KeySource>().unwrap_err().to_string();
+    let error = SECRET.parse::<KeySource>().unwrap_err().to_string();
     assert!(!error.contains(SECRET), "{error}");
 }
 

@@ -1,5 +1,6 @@
 //! A service that answers as it is told, once for each entry: for faults only.
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -42,7 +43,7 @@ fn head(events: &[&str]) -> String {
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_owned();
     for event in events {
         let chunk = format!("{event}\n\n");
-        text.push_str(&format!("{:x}\r\n{chunk}\r\n", chunk.len()));
+        write!(text, "{:x}\r\n{chunk}\r\n", chunk.len()).unwrap();
     }
     text
 }
