@@ -220,12 +220,18 @@ impl Replay {
         Ok(Self { matching, answers, name: "replay".to_owned() })
     }
 
-    /// The next answer to a first question, or to a reply that was sent back.
-    fn next_for(&self, prompt: &Prompt) -> Option<usize> {
-        if prompt.is_repair() {
-            return self.answers.front().filter(|given| given.is_repair).map(|_| 0);
+    fn take(&mut self, prompt: &Prompt) -> Option<Given> {
+        if self.matching == Matching::Prompt {
+            let digest = prompt.digest();
+            let at = self.answers.iter().position(|given| given.digest == digest)?;
+            return self.answers.remove(at);
         }
-        self.answers.iter().position(|given| !given.is_repair)
+        let is_repair = prompt.is_repair();
+        while !is_repair && self.answers.front().is_some_and(|given| given.is_repair) {
+            self.answers.pop_front();
+        }
+        self.answers.front().filter(|given| given.is_repair == is_repair)?;
+        self.answers.pop_front()
     }
 
     /// How many answers are left.
@@ -236,14 +242,8 @@ impl Replay {
 
 impl Respondent for Replay {
     fn ask(&mut self, prompt: &Prompt, _ask: &mut Ask<'_>) -> Asked {
-        let digest = prompt.digest();
-        let found = match self.matching {
-            Matching::Prompt => self.answers.iter().position(|given| given.digest == digest),
-            Matching::Order => self.next_for(prompt),
-        };
-        let found = found.and_then(|at| self.answers.remove(at));
-        let Some(given) = found else {
-            let error = AskError::NotRecorded { prompt: digest.short() };
+        let Some(given) = self.take(prompt) else {
+            let error = AskError::NotRecorded { prompt: prompt.digest().short() };
             return Asked { result: Err(error), time: Seconds(0.0) };
         };
         self.name = given.respondent;

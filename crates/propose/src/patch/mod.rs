@@ -126,7 +126,8 @@ fn resolve(files: &Files, name: &str) -> Result<String, Fault> {
 /// The one file in which an edit without a name has a place.
 fn whose(files: &Files, edit: &Edit) -> Result<String, Fault> {
     let Edit::Replace { search, line, .. } = edit else {
-        return Err(Fault::SeveralWholes { file: "an unnamed file".to_owned(), count: 1 });
+        let known = files.keys().cloned().collect();
+        return Err(Fault::UnknownFile { file: "a whole file without a name".to_owned(), known });
     };
     let places = files.iter().map(|(file, text)| (file, find::locate(file, text, search, *line)));
     let mut holding: Vec<(&String, Level)> =

@@ -124,7 +124,7 @@ fn note(lines: &[&str]) -> String {
     let said = |line: &str| line.trim().trim_matches(['*', '#', '_', ' ']).to_owned();
     let idea = |line: &&str| said(line).strip_prefix("IDEA:").map(|rest| rest.trim_matches(['*', ' ']).to_owned());
     let prose = || {
-        let first = lines.iter().find(|line| !line.trim().is_empty() && !code::begins(line));
+        let first = lines.iter().find(|line| !line.trim().is_empty()).filter(|line| !code::begins(line));
         first.map(|line| said(line)).filter(|line| line.starts_with(char::is_alphabetic))
     };
     let note = lines.iter().find_map(idea).or_else(prose).unwrap_or_default();

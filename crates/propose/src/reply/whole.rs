@@ -84,19 +84,16 @@ fn cut() -> Fault {
 /// Code without a fence: from the first line that looks like C to the last brace.
 fn bare(lines: &[&str], expected: &Expected<'_>) -> Result<Vec<Edit>, Fault> {
     let Some(start) = lines.iter().position(|line| code::begins(line)) else { return Err(Fault::NoCode) };
-    let last = lines.iter().rposition(|line| line.starts_with('}') || line.starts_with("#endif"));
     let text = |end: usize| lines[start..end].iter().flat_map(|line| [line, "\n"]).collect::<String>();
     let all = text(lines.len());
-    let Some(end) = last.filter(|last| *last > start) else {
-        return Err(if all.contains(expected.entry) && !code::is_balanced(&all) { cut() } else { Fault::NoCode });
-    };
-    let source = text(end + 1);
-    if !code::defines(&source, expected.entry) {
+    if !code::defines(&all, expected.entry) {
         return Err(Fault::NoCode);
     }
-    // What follows the last brace may be prose, or the function whose end is missing.
-    if !code::is_balanced(&source) || !code::is_balanced(&all) {
+    // What follows the last brace may be prose, or a function whose end is missing.
+    if !code::is_balanced(&all) {
         return Err(cut());
     }
-    Ok(vec![Edit::Whole { file: None, text: source }])
+    let last = lines.iter().rposition(|line| line.starts_with('}') || line.starts_with("#endif"));
+    let source = text(last.map_or(lines.len(), |last| last + 1));
+    if code::defines(&source, expected.entry) { Ok(vec![Edit::Whole { file: None, text: source }]) } else { Err(cut()) }
 }

@@ -143,7 +143,7 @@ fn files_are_told_apart() {
     check(&[replace("none", "x")], Err("not-found"));
     check(&[of("c.c", replace("one", "x"))], Err("unknown-file"));
     check(&[of("../a.c", whole("x"))], Ok("x\ntwo\nboth\n"));
-    check(&[whole("x")], Err("several-wholes"));
+    check(&[whole("x")], Err("unknown-file"));
     // Where there is one file, it is meant whatever it is called; two names are two files.
     let one = files(&[("candidate.c", "a\nb\n")]);
     assert_eq!(apply(&one, &answer(&[of("x.c", replace("a", "z"))])).unwrap().files["candidate.c"], "z\nb\n");

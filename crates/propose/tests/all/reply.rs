@@ -127,7 +127,7 @@ fn whole_files_are_read() {
     check(&format!("```c:candidate.c\n{code}```"), Ok(&[&named]));
     check("candidate.c\n```c\nint fragment;\n```", Err("no-entry"));
     check(&format!("x.h\n```c\nint i;\n```\ncandidate.c\n```c\n{code}```"), Ok(&[&named, "x.h||int i;\n"]));
-    check(&format!("x.h\n```c\nint i;\n```\nx.h\n```c\nint j;\n```\n"), Err("several-wholes"));
+    check("x.h\n```c\nint i;\n```\nx.h\n```c\nint j;\n```\n", Err("several-wholes"));
 }
 
 #[test]
