@@ -37,9 +37,9 @@ fn named<'a>(texts: &'a [(&'a Fence, String)]) -> Result<Vec<(&'a Fence, &'a str
     let mut by_file: BTreeMap<&str, Vec<(&Fence, &str)>> = BTreeMap::new();
     for (fence, text) in texts {
         let Some(file) = &fence.file else { continue };
-        let versions = by_file.entry(file).or_default();
+        let versions = by_file.entry(file.as_str()).or_default();
         if !versions.iter().any(|(_, other)| *other == text) {
-            versions.push((fence, text));
+            versions.push((*fence, text.as_str()));
         }
     }
     if let Some((file, versions)) = by_file.iter().find(|(_, versions)| versions.len() > 1) {
@@ -84,7 +84,7 @@ fn cut() -> Fault {
 /// Code without a fence: from the first line that looks like C to the last brace.
 fn bare(lines: &[&str], expected: &Expected<'_>) -> Result<Vec<Edit>, Fault> {
     let Some(start) = lines.iter().position(|line| code::begins(line)) else { return Err(Fault::NoCode) };
-    let text = |end: usize| lines[start..end].iter().flat_map(|line| [line, "\n"]).collect::<String>();
+    let text = |end: usize| lines[start..end].iter().flat_map(|line| [*line, "\n"]).collect::<String>();
     let all = text(lines.len());
     if !code::defines(&all, expected.entry) {
         return Err(Fault::NoCode);
