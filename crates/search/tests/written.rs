@@ -161,7 +161,7 @@ fn a_reply_is_a_proposal() {
 #[test]
 fn what_was_there_before_is_not_offered() {
     // The start itself, its twin in another layout, then twice the same in one batch, then something new.
-    let says = |n: usize| {
+    let says = |n: usize| -> Result<String, AskError> {
         Ok(match n {
             1 => whole(1),
             2 => whole(1).replace("x[0] = 1;", "/* new */ x[0]=1;"),
@@ -188,10 +188,12 @@ fn silence_has_a_reason() {
     };
     check(|_| Ok("no code".to_owned()), Caps::default(), "trouble: 6 replies in a row");
     check(|n| Ok(whole(n + 1)), Caps { calls: Some(3), ..Caps::default() }, "spent: the cap on calls");
-    let refused = |_| Err(AskError::Status { place: "h".to_owned(), code: 401, message: "key".to_owned() });
+    let refused = |_: usize| -> Result<String, AskError> {
+        Err(AskError::Status { place: "h".to_owned(), code: 401, message: "key".to_owned() })
+    };
     check(refused, Caps::default(), "trouble: h answered 401");
     // What passes is asked again.
-    let busy = |n: usize| {
+    let busy = |n: usize| -> Result<String, AskError> {
         if n == 2 { Err(AskError::TimedOut { limit: Seconds(1.0) }) } else { Ok(whole(n + 1)) }
     };
     check(busy, Caps { calls: Some(4), ..Caps::default() }, "spent: the cap on calls");
@@ -202,7 +204,9 @@ fn a_record_makes_the_same_campaign_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("replies.jsonl");
     // Every third reply can't be used, and every seventh neither at the second try.
-    let says = |n: usize| Ok(if n % 3 == 0 || n % 7 == 0 { "no code".to_owned() } else { whole(n + 1) });
+    let says = |n: usize| -> Result<String, AskError> {
+        Ok(if n % 3 == 0 || n % 7 == 0 { "no code".to_owned() } else { whole(n + 1) })
+    };
     let first = play(&mut written(vec![scribe("a", says)], Caps::default(), Some(&path)), &mut started(), 12);
     assert_eq!(first.len(), 12);
     for matching in [Matching::Prompt, Matching::Order] {
@@ -228,7 +232,7 @@ fn a_record_makes_the_same_campaign_again() {
 fn who_gains_is_asked_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("replies.jsonl");
-    let useless = |_| Ok("no code".to_owned());
+    let useless = |_: usize| -> Result<String, AskError> { Ok("no code".to_owned()) };
     let both = vec![scribe("good", |n| Ok(whole(n + 1))), scribe("useless", useless)];
     let mut written = written(both, Caps::default(), Some(&path));
     let mut campaign = started();
