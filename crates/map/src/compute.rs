@@ -210,7 +210,7 @@ fn one(session: &mut Session, probe: &Probe, found: &mut Ceilings) -> Result<(),
     let finding = zeros_against_random(session, probe, &load)?;
     publish(probe, &summary, (session.plan.unit, &finding.text), found);
     found.findings.push(finding);
-    if probe.name == "bf16-matrix" {
+    if probe.name == "bf16-matrix" && session.plan.checks == Checks::All {
         let result = library_against(session, &load, flop);
         if let Some(ratio) = session.noted("oneDNN as witness of bf16-matrix", result) {
             let name = "compute.bf16-matrix.one";

@@ -98,7 +98,9 @@ mod tests {
             assert_eq!(test(&[1.0, 1.0], &[1.0, 1.0]).p, 1.0);
         }
         assert_eq!(welch(&[1.0], &[1.0, 2.0, 4.0]).p, 1.0);
+        assert_eq!(welch(&[1.0, 1.0], &[1.0, 1.0]).statistic, 0.0);
         assert_eq!(welch(&[1.0, 1.0], &[2.0, 2.0]), Rival { statistic: f64::INFINITY, p: 0.0 });
+        assert_eq!(welch(&[2.0, 2.0], &[1.0, 1.0]), Rival { statistic: f64::NEG_INFINITY, p: 0.0 });
     }
 
     proptest! {
