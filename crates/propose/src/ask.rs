@@ -255,7 +255,7 @@ impl AskError {
     pub fn is_lasting(&self) -> bool {
         match self {
             Self::Unusable { .. } | Self::Stopped | Self::NotRecorded { .. } => true,
-            Self::Status { code, .. } => matches!(code, 400 | 401 | 402 | 403 | 404),
+            Self::Status { code, .. } => matches!(code, 400..=404),
             _ => false,
         }
     }

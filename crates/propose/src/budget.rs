@@ -282,10 +282,10 @@ mod tests {
         fn never_past_the_cap(calls in proptest::collection::vec((0u64..100, 0u64..=100, any::<bool>()), 0..60)) {
             let mut budget = Budget::new(Caps { money: Some(Money(1000)), ..Caps::default() }, Spent::default());
             for (worst, share, settles) in calls {
-                if let Ok(reservation) = budget.reserve(spent(worst, 0, 1, 0.0)) {
-                    if settles {
-                        budget.settle(reservation, spent(worst * share / 100, 0, 1, 0.0));
-                    }
+                if let Ok(reservation) = budget.reserve(spent(worst, 0, 1, 0.0))
+                    && settles
+                {
+                    budget.settle(reservation, spent(worst * share / 100, 0, 1, 0.0));
                 }
                 prop_assert!(budget.spent.money.0 + budget.held.money.0 <= 1000);
             }

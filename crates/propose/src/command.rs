@@ -46,7 +46,7 @@ impl Program {
         command.args(["-c", &self.command]).current_dir(folder.path()).env(MARK, &mark).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         die_with_parent(&mut command);
-        let mut running = Running::start(&mut command, mark, prompt.to_text()).map_err(|e| self.failed(&e))?;
+        let running = Running::start(&mut command, mark, prompt.to_text()).map_err(|e| self.failed(&e))?;
         let ended = running.wait(ask, end);
         let (status, stdout, stderr) = running.finish();
         let how = match (ended?, status) {

@@ -58,10 +58,14 @@ struct Stop {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Tokens {
-    input_tokens: u64,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: u64,
+    #[serde(rename = "input_tokens")]
+    input: u64,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_written: Option<u64>,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Option<u64>,
+    #[serde(rename = "output_tokens")]
+    output: u64,
 }
 
 impl Dialect for Anthropic {
@@ -134,7 +138,7 @@ fn stop(reason: Option<&str>, heard: &mut Heard) {
 /// Counts are cumulative: the last ones hold. Those of the prompt come with the first event, and at times again.
 fn count(tokens: Option<Tokens>, heard: &mut Heard) {
     let Some(tokens) = tokens else { return };
-    let cached = tokens.cache_creation_input_tokens.unwrap_or(0) + tokens.cache_read_input_tokens.unwrap_or(0);
+    let cached = tokens.cache_written.unwrap_or(0) + tokens.cache_read.unwrap_or(0);
     let (input, output) = heard.usage.unwrap_or_default();
-    heard.usage = Some((input.max(tokens.input_tokens + cached), output.max(tokens.output_tokens)));
+    heard.usage = Some((input.max(tokens.input + cached), output.max(tokens.output)));
 }

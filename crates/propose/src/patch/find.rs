@@ -13,6 +13,9 @@ const ALIKE: f32 = 0.75;
 /// Lines of a search that a fault shows.
 const SHOWN: usize = 8;
 
+/// Every place of a search in a text.
+type Finder = fn(&str, &str) -> Vec<Range<usize>>;
+
 /// Where an edit goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -31,7 +34,7 @@ pub fn locate(file: &str, text: &str, search: &str, line: Option<usize>) -> Resu
     if search.trim().is_empty() {
         return Err(Fault::EmptySearch);
     }
-    let levels: [(Level, fn(&str, &str) -> Vec<Range<usize>>); 4] = [
+    let levels: [(Level, Finder); 4] = [
         (Level::Exact, whole_lines),
         (Level::Whitespace, tolerant),
         (Level::Exact, anywhere),

@@ -34,7 +34,7 @@ struct Hunk<'a> {
     changes: bool,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     /// Reads what begins at line `i`; gives the line after it.
     fn step(&mut self, i: usize) -> Result<usize, Fault> {
         let line = self.lines[i];
