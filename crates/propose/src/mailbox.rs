@@ -77,9 +77,7 @@ impl Mailbox {
     fn place(&self, path: &Path, text: &str) -> Result<(), AskError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let part = path.with_file_name(format!(".{name}.part"));
-        std::fs::write(&part, text)
-            .and_then(|()| std::fs::rename(&part, path))
-            .map_err(|error| self.unusable(&error))
+        std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path)).map_err(|error| self.unusable(&error))
     }
 
     fn unusable(&self, error: &std::io::Error) -> AskError {

@@ -126,7 +126,8 @@ impl Record {
 
 /// What calls came to, the unfinished ones at their worst.
 pub fn spent(lines: &[Line]) -> Spent {
-    let ended = |wanted: u64| lines.iter().any(|line| matches!(line, Line::Answered { number, .. } if *number == wanted));
+    let ended =
+        |wanted: u64| lines.iter().any(|line| matches!(line, Line::Answered { number, .. } if *number == wanted));
     let costs = lines.iter().map(|line| match line {
         Line::Answered { spent, .. } => *spent,
         Line::Asked { number, reserved, .. } if !ended(*number) => *reserved,

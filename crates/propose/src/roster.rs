@@ -167,8 +167,7 @@ impl Member {
     }
 
     fn endpoint(&self, protocol: Protocol, model: &str, url: &str) -> Result<Box<dyn Respondent>, AskError> {
-        let target =
-            Target { protocol, url: url.to_owned(), model: model.to_owned(), temperature: self.temperature };
+        let target = Target { protocol, url: url.to_owned(), model: model.to_owned(), temperature: self.temperature };
         let key = self.key.clone().unwrap_or_else(|| usual_key(&target)).fetch()?;
         Ok(Box::new(Endpoint::new(target, key, Backoff::default())?))
     }

@@ -58,7 +58,11 @@ impl KeySource {
         let key = text.trim();
         let is_sound = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
         let from = if let Self::Env(name) = self { name } else { "the key command" };
-        if is_sound { Ok(Key(key.to_owned())) } else { Err(unusable(format!("{from} gives no key in one line of ASCII"))) }
+        if is_sound {
+            Ok(Key(key.to_owned()))
+        } else {
+            Err(unusable(format!("{from} gives no key in one line of ASCII")))
+        }
     }
 }
 

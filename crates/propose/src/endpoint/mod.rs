@@ -177,7 +177,8 @@ impl Endpoint {
 
     fn send(&self, prompt: &Prompt, max_output: u64, left: Duration) -> Result<Response<Body>, ureq::Error> {
         let dialect = self.dialect();
-        let mut request = self.agent.post(self.target.address(dialect.path())).header("content-type", "application/json");
+        let mut request =
+            self.agent.post(self.target.address(dialect.path())).header("content-type", "application/json");
         for (name, value) in dialect.headers(&self.target, self.key.expose()) {
             request = request.header(name, value);
         }
@@ -193,7 +194,8 @@ impl Endpoint {
         // What can't be read of an error's words is not missed.
         let _ = response.into_body().into_reader().take(ERROR_BYTES).read_to_end(&mut body);
         let text = String::from_utf8_lossy(&body);
-        let said = serde_json::from_str::<Value>(&text).map_or_else(|_| text.trim().to_owned(), |value| message(&value));
+        let said =
+            serde_json::from_str::<Value>(&text).map_or_else(|_| text.trim().to_owned(), |value| message(&value));
         (AskError::Status { place: self.place(), code, message: self.short(&said) }, wait)
     }
 

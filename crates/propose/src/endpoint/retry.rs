@@ -69,8 +69,7 @@ mod tests {
         check(&[("retry-after", "soon")], None);
         check(&[("retry-after", "1e400")], None);
         check(&[("retry-after-ms", "1500"), ("retry-after", "7")], Some(1500));
-        let dates =
-            [("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT"), ("date", "Wed, 21 Oct 2015 07:28:00 GMT")];
+        let dates = [("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT"), ("date", "Wed, 21 Oct 2015 07:28:00 GMT")];
         check(&dates, Some(30_000));
         check(&dates[..1], None);
     }

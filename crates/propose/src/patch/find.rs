@@ -92,7 +92,8 @@ fn indent(text: &str) -> &str {
 /// Takes one indentation off each line that has it, and puts another in its place.
 fn reindented(text: &str, from: &str, to: &str) -> String {
     let moved = |line: &str| line.strip_prefix(from).map_or_else(|| line.to_owned(), |rest| format!("{to}{rest}"));
-    let lines: Vec<String> = text.lines().map(|line| if line.is_empty() { String::new() } else { moved(line) }).collect();
+    let lines: Vec<String> =
+        text.lines().map(|line| if line.is_empty() { String::new() } else { moved(line) }).collect();
     lines.join("\n")
 }
 

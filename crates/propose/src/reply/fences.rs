@@ -46,7 +46,8 @@ pub fn find(lines: &[&str]) -> Vec<Fence> {
             i += 1;
             continue;
         }
-        let closes = |line: &&str| opening(line).is_some_and(|(m, n, rest)| m == mark && n >= length && rest.is_empty());
+        let closes =
+            |line: &&str| opening(line).is_some_and(|(m, n, rest)| m == mark && n >= length && rest.is_empty());
         let end = (i + 1..lines.len()).find(|at| closes(&lines[*at]));
         let inside = i + 1..end.unwrap_or(lines.len());
         let file = named.or_else(|| before(lines, i));

@@ -8,20 +8,29 @@ use std::collections::BTreeMap;
 
 /// Languages of fences that hold no source.
 const OTHER: [&str; 16] = [
-    "sh", "bash", "shell", "console", "text", "txt", "output", "diff", "patch", "json", "yaml", "asm", "make", "makefile",
-    "cmake", "plaintext",
+    "sh",
+    "bash",
+    "shell",
+    "console",
+    "text",
+    "txt",
+    "output",
+    "diff",
+    "patch",
+    "json",
+    "yaml",
+    "asm",
+    "make",
+    "makefile",
+    "cmake",
+    "plaintext",
 ];
 
 /// The files that a reply gives.
 ///
 /// # Errors
 /// When it gives none, or several that could be meant.
-pub fn find(
-    lines: &[&str],
-    fences: &[Fence],
-    ended: Ended,
-    expected: &Expected<'_>,
-) -> Result<Vec<Edit>, Fault> {
+pub fn find(lines: &[&str], fences: &[Fence], ended: Ended, expected: &Expected<'_>) -> Result<Vec<Edit>, Fault> {
     let sources: Vec<&Fence> = fences.iter().filter(|fence| !OTHER.contains(&fence.language.as_str())).collect();
     if sources.is_empty() {
         return bare(lines, expected);

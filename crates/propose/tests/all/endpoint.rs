@@ -37,7 +37,11 @@ fn openai(answers: Vec<Answer>) -> (Result<(String, Ended, Usage), AskError>, Se
     asked(answers, Protocol::OpenAi, LONG)
 }
 
-fn asked(answers: Vec<Answer>, protocol: Protocol, limit: Duration) -> (Result<(String, Ended, Usage), AskError>, Server) {
+fn asked(
+    answers: Vec<Answer>,
+    protocol: Protocol,
+    limit: Duration,
+) -> (Result<(String, Ended, Usage), AskError>, Server) {
     let server = Server::start(answers);
     let (asked, _) = ask(&mut endpoint(&server, protocol), limit);
     let told = |reply: propose::Reply| (String::from_utf8(reply.text.0).unwrap(), reply.ended, reply.usage);
@@ -45,7 +49,9 @@ fn asked(answers: Vec<Answer>, protocol: Protocol, limit: Duration) -> (Result<(
 }
 
 fn delta(text: &str) -> String {
-    format!(r#"data: {{"model":"m-1-x","choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":null}}]}}"#)
+    format!(
+        r#"data: {{"model":"m-1-x","choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":null}}]}}"#
+    )
 }
 
 const FINISH: &str = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
@@ -135,12 +141,15 @@ fn overloads_are_asked_again_after_the_wait_that_they_name() {
 fn the_tries_end() {
     let busy = || json(503, "retry-after-ms: 1\r\n", r#"{"error":{"message":"busy"}}"#);
     let (result, server) = openai(vec![busy(), busy(), busy(), good()]);
-    let expected = AskError::Status { place: server.url[7..].trim_end_matches("/v1").to_owned(), code: 503, message: "busy".to_owned() };
+    let expected = AskError::Status {
+        place: server.url[7..].trim_end_matches("/v1").to_owned(),
+        code: 503,
+        message: "busy".to_owned(),
+    };
     assert_eq!(result.unwrap_err(), expected);
     assert_eq!(server.requests().len(), 3);
     // A wait beyond the limit is not begun.
-    let (result, server) =
-        asked(vec![json(429, "Retry-After: 3600\r\n", ""), good()], Protocol::OpenAi, LONG);
+    let (result, server) = asked(vec![json(429, "Retry-After: 3600\r\n", ""), good()], Protocol::OpenAi, LONG);
     assert!(matches!(result, Err(AskError::Status { code: 429, .. })));
     assert_eq!(server.requests().len(), 1);
 }
@@ -205,7 +214,8 @@ fn messages_are_heard() {
 fn messages_that_go_wrong() {
     let start = "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}";
     let text = "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}";
-    let stop = |reason: &str| format!("data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"{reason}\"}}}}");
+    let stop =
+        |reason: &str| format!("data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"{reason}\"}}}}");
     let failed = "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}";
     let check = |events: &[&str], expected: Result<(&str, Ended), &str>| {
         let (result, _) = asked(vec![stream(events, END)], Protocol::Anthropic, LONG);
@@ -223,14 +233,22 @@ fn messages_that_go_wrong() {
     let whole = r#"{"type":"message","model":"m","content":[{"type":"text","text":"ab"}],"stop_reason":"end_turn","usage":{"input_tokens":12,"output_tokens":3}}"#;
     let (result, _) = asked(vec![json(200, "", whole)], Protocol::Anthropic, LONG);
     assert_eq!(result.unwrap(), ("ab".to_owned(), Ended::Complete, TOLD));
-    let (result, server) = asked(vec![json(529, "", r#"{"type":"error","error":{"message":"Overloaded"}}"#), stream(&[start, text, &stop("end_turn")], END)], Protocol::Anthropic, LONG);
+    let (result, server) = asked(
+        vec![
+            json(529, "", r#"{"type":"error","error":{"message":"Overloaded"}}"#),
+            stream(&[start, text, &stop("end_turn")], END),
+        ],
+        Protocol::Anthropic,
+        LONG,
+    );
     assert_eq!((result.unwrap().1, server.requests().len()), (Ended::Complete, 2));
 }
 
 #[test]
 fn addresses_that_can_not_be_used() {
     for url in ["localhost:80", "ftp://h/v1", "http://", "http://user:secret@h/v1", "http:///v1"] {
-        let target = Target { protocol: Protocol::OpenAi, url: url.to_owned(), model: "m".to_owned(), temperature: None };
+        let target =
+            Target { protocol: Protocol::OpenAi, url: url.to_owned(), model: "m".to_owned(), temperature: None };
         let error = Endpoint::new(target, key(), Backoff::default()).err().unwrap().to_string();
         assert!(!error.contains("secret"), "{error}");
     }

@@ -65,11 +65,23 @@ fn anchors_are_a_last_resort() {
     let text = "int f(void) {\n    a();\n    b();\n    c();\n    d();\n    return 1;\n}\n";
     // One line of five misremembered.
     let search = "int f(void) {\n    a();\n    b(0);\n    c();\n    d();\n    return 1;";
-    check(text, &[replace(search, "int f(void) {\n    return 2;")], Ok((Level::Anchored, "int f(void) {\n    return 2;\n}\n")));
+    check(
+        text,
+        &[replace(search, "int f(void) {\n    return 2;")],
+        Ok((Level::Anchored, "int f(void) {\n    return 2;\n}\n")),
+    );
     // Too many.
-    check(text, &[replace("int f(void) {\n    p();\n    q();\n    r();\n    d();\n    return 1;", "x")], Err("not-found"));
+    check(
+        text,
+        &[replace("int f(void) {\n    p();\n    q();\n    r();\n    d();\n    return 1;", "x")],
+        Err("not-found"),
+    );
     // Other ends.
-    check(text, &[replace("int g(void) {\n    a();\n    b();\n    c();\n    d();\n    return 1;", "x")], Err("not-found"));
+    check(
+        text,
+        &[replace("int g(void) {\n    a();\n    b();\n    c();\n    d();\n    return 1;", "x")],
+        Err("not-found"),
+    );
     let twice = format!("{text}{text}");
     check(&twice, &[replace(search, "x")], Err("ambiguous"));
 }
@@ -94,7 +106,8 @@ fn ambiguity_is_a_fault_unless_a_line_says_which() {
 
 #[test]
 fn what_is_not_found_is_shown_with_what_is_most_like_it() {
-    let fault = apply(&base(), &answer(&[replace("    float sum = 1;\n    for (int i = 0; i < n; i++) {", "x")])).unwrap_err();
+    let fault =
+        apply(&base(), &answer(&[replace("    float sum = 1;\n    for (int i = 0; i < n; i++) {", "x")])).unwrap_err();
     insta::assert_snapshot!(fault, @"
     not found in candidate.c:
         float sum = 1;
@@ -133,7 +146,11 @@ fn files_are_told_apart() {
     let check = |edits: &[Edit], expected: Result<&str, &str>| {
         let found = apply(&two, &answer(edits));
         let found = found.map(|patched| patched.files.values().cloned().collect::<Vec<_>>().concat());
-        assert_eq!(found.map_err(|f| f.kind().to_owned()), expected.map(str::to_owned).map_err(str::to_owned), "{edits:?}");
+        assert_eq!(
+            found.map_err(|f| f.kind().to_owned()),
+            expected.map(str::to_owned).map_err(str::to_owned),
+            "{edits:?}"
+        );
     };
     check(&[of("src/b.h", replace("both", "x"))], Ok("one\nboth\ntwo\nx\n"));
     check(&[of("b.h", replace("both", "x"))], Ok("one\nboth\ntwo\nx\n"));
@@ -153,7 +170,8 @@ fn files_are_told_apart() {
 
 #[test]
 fn only_regions_may_be_changed() {
-    let text = "head\n// EVOLVE-BLOCK-START\na\n// EVOLVE-BLOCK-END\ntail\n// EVOLVE-BLOCK-START\nb\n// EVOLVE-BLOCK-END\n";
+    let text =
+        "head\n// EVOLVE-BLOCK-START\na\n// EVOLVE-BLOCK-END\ntail\n// EVOLVE-BLOCK-START\nb\n// EVOLVE-BLOCK-END\n";
     let with = |a: &str, b: &str| text.replace("\na\n", a).replace("\nb\n", b);
     check(text, &[replace("a", "x\ny")], Ok((Level::Exact, &with("\nx\ny\n", "\nb\n"))));
     check(text, &[whole(&with("\n", "\nz\n"))], Ok((Level::Whole, &with("\n", "\nz\n"))));

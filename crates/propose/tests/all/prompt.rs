@@ -30,7 +30,12 @@ fn brief() -> Brief {
             lineage: Vec::new(),
             code: difference("a\nb\nc\n", "a\nx\nc\n"),
         }],
-        best: Parent { id: Some(7), effect: text("1.8 times as fast as the start"), lineage: vec![text("blocked")], ..Parent::default() },
+        best: Parent {
+            id: Some(7),
+            effect: text("1.8 times as fast as the start"),
+            lineage: vec![text("blocked")],
+            ..Parent::default()
+        },
         files: files(&[("candidate.c", "a\nb\nc\n")]),
         number: text("12.0"),
     }

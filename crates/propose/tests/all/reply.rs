@@ -177,7 +177,8 @@ fn bytes_that_are_not_utf8() {
         let found = read(bytes, Ended::Complete).map(|answer| short(&answer).join(";"));
         assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned));
     };
-    let with = |prose: &[u8], code: &[u8]| [prose, b"\n<<<<<<< SEARCH\na\n=======\n", code, b"\n>>>>>>> REPLACE\n"].concat();
+    let with =
+        |prose: &[u8], code: &[u8]| [prose, b"\n<<<<<<< SEARCH\na\n=======\n", code, b"\n>>>>>>> REPLACE\n"].concat();
     check(&with(b"caf\xe9", b"c"), Ok("?|a|c"));
     check(&with(b"", b"c // caf\xe9"), Err("not-text"));
     check(&with("caf\u{e9} \u{fffd}".as_bytes(), "c // \u{e9}".as_bytes()), Ok("?|a|c // \u{e9}"));
@@ -190,7 +191,13 @@ fn bytes_that_are_not_utf8() {
 #[test]
 fn code_that_is_left_out() {
     let whole = |line: &str| format!("```c\n{line}\nvoid entry(void) {{}}\n```");
-    for line in ["// ... rest of the code unchanged", "/* existing code ... */", "...", "// ...", "/* \u{2026} same as before */"] {
+    for line in [
+        "// ... rest of the code unchanged",
+        "/* existing code ... */",
+        "...",
+        "// ...",
+        "/* \u{2026} same as before */",
+    ] {
         check(&whole(line), Err("elided"));
     }
     for line in ["// wait ... what", "int x; // and the rest", "// the rest of the keys", "printf(\"...\");"] {

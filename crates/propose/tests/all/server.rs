@@ -40,7 +40,8 @@ pub fn stalled(events: &[&str], wait: Duration) -> Answer {
 
 fn head(events: &[&str]) -> String {
     let mut text =
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_owned();
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+            .to_owned();
     for event in events {
         let chunk = format!("{event}\n\n");
         write!(text, "{:x}\r\n{chunk}\r\n", chunk.len()).unwrap();
@@ -95,7 +96,8 @@ fn request(peer: &mut TcpStream) -> String {
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let header = |line: &str| line.to_lowercase().strip_prefix("content-length:").map(|n| n.trim().parse().unwrap());
+            let header =
+                |line: &str| line.to_lowercase().strip_prefix("content-length:").map(|n| n.trim().parse().unwrap());
             let length: usize = head.lines().find_map(header).unwrap_or(0);
             if body.len() >= length {
                 return text;
