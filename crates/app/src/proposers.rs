@@ -268,12 +268,7 @@ mod tests {
     #[test]
     fn caps_and_purposes() {
         let plan = plan("--max-money 1.5 --max-calls 3 --max-wait 2m --dry-run").unwrap();
-        let expected = Caps {
-            money: Some(Money(1_500_000)),
-            calls: Some(3),
-            time: Some(Seconds(120.0)),
-            tokens: None,
-        };
+        let expected = Caps { money: Some(Money(1_500_000)), calls: Some(3), time: Some(Seconds(120.0)), tokens: None };
         assert_eq!((plan.caps, plan.purpose), (expected, Purpose::DryRun));
     }
 }

@@ -103,7 +103,7 @@ fn offer(written: &mut Written, campaign: &Campaign, n: usize) -> Vec<Proposal> 
 
 /// Better or not by the digest.
 fn judged(source: &Source) -> Judgement {
-    let better = source.digest().to_string().as_bytes()[0] % 2 == 0;
+    let better = source.digest().to_string().as_bytes()[0].is_multiple_of(2);
     let (verdict, value) = if better { (Verdict::Better, -0.1) } else { (Verdict::Worse, 0.1) };
     let shape = ShapeJudgement {
         workload: Workload { name: "n=1".to_owned(), axes: BTreeMap::new() },
@@ -205,7 +205,7 @@ fn a_record_makes_the_same_campaign_again() {
     let path = folder.path().join("replies.jsonl");
     // Every third reply can't be used, and every seventh neither at the second try.
     let says = |n: usize| -> Result<String, AskError> {
-        Ok(if n % 3 == 0 || n % 7 == 0 { "no code".to_owned() } else { whole(n + 1) })
+        Ok(if n.is_multiple_of(3) || n.is_multiple_of(7) { "no code".to_owned() } else { whole(n + 1) })
     };
     let first = play(&mut written(vec![scribe("a", says)], Caps::default(), Some(&path)), &mut started(), 12);
     assert_eq!(first.len(), 12);
@@ -241,9 +241,7 @@ fn who_gains_is_asked_more() {
     assert!(found.iter().all(|proposal| proposal.proposer == "good"));
     let record = Record::open(&path).unwrap();
     let asked = |name: &str| {
-        let to = |line: &&propose::record::Line| {
-            matches!(line, propose::record::Line::Asked { respondent, .. } if respondent == name)
-        };
+        let to = |line: &&propose::record::Line| matches!(line, propose::record::Line::Asked { respondent, .. } if respondent == name);
         record.lines().iter().filter(to).count()
     };
     assert_eq!(asked("good"), 40);

@@ -49,7 +49,7 @@ fn facts(problem: &Problem) -> Vec<String> {
 }
 
 fn argument(argument: &Argument) -> String {
-    let shape: String = argument.shape.iter().map(|size| format!("[{}]", size.text())).collect();
+    let shape: String = argument.shape.iter().flat_map(|size| ["[".to_owned(), size.text(), "]".to_owned()]).collect();
     let role = match argument.role {
         Role::Activation => "input, fresh in every call",
         Role::Weight => "input, the same in every call",
@@ -66,7 +66,8 @@ fn findings(earlier: &[Vec<Event>]) -> Vec<String> {
     for events in earlier.iter().rev() {
         let campaign = Campaign::fold(events);
         if let Some(best) = campaign.best().filter(|best| best.proposal.proposer != "baseline") {
-            let speedup = best.speedup().map_or_else(String::new, |speedup| format!("{speedup:.2} times the start's speed: "));
+            let speedup =
+                best.speedup().map_or_else(String::new, |speedup| format!("{speedup:.2} times the start's speed: "));
             found.push(format!("{speedup}{}", best.proposal.note));
         }
         for (edit, fared) in search::mining::by_edit(&campaign) {

@@ -42,11 +42,7 @@ pub fn run(plan: &RunPlan, problem: &Problem) -> Outcome {
 }
 
 /// The campaign as it stands, or as it would begin; and the earlier ones of this problem.
-fn known(
-    plan: &RunPlan,
-    problem: &Problem,
-    ledger: Option<&Ledger>,
-) -> Result<(Vec<Event>, Vec<Vec<Event>>), Failure> {
+fn known(plan: &RunPlan, problem: &Problem, ledger: Option<&Ledger>) -> Result<(Vec<Event>, Vec<Vec<Event>>), Failure> {
     let (seed, limits) = match &plan.start {
         Start::Fresh { seed, limits, .. } => (*seed, *limits),
         Start::Resume => {

@@ -45,7 +45,8 @@ pub fn brief(scene: &Scene, context: &Context<'_>, parent: &Candidate, number: &
     let campaign = context.campaign;
     let code = &parent.proposal.source.text;
     let others = context.others().into_iter().filter(|other| other.id != parent.id);
-    let others = others.map(|other| Parent { code: difference(code, &other.proposal.source.text), ..words(campaign, other) });
+    let others =
+        others.map(|other| Parent { code: difference(code, &other.proposal.source.text), ..words(campaign, other) });
     let others = others.filter(|other| !other.code.is_empty() && other.code.len() <= LONGEST);
     Brief {
         problem: scene.problem.clone(),

@@ -109,8 +109,7 @@ impl Written {
         let mut trials = Vec::new();
         for (arm, seat) in self.parts.seats.iter().enumerate() {
             let name = seat.respondent.name();
-            let gains: Vec<f64> =
-                campaign.archive.iter().filter(|c| c.proposal.proposer == name).map(gain).collect();
+            let gains: Vec<f64> = campaign.archive.iter().filter(|c| c.proposal.proposer == name).map(gain).collect();
             let all = spent.get(name).copied().unwrap_or_default();
             let calls = f64::from(all.calls).max(gains.len() as f64);
             let cost = (all.money.units() + all.time.0 / 3600.0 * HOUR) / calls.max(1.0);
