@@ -49,7 +49,7 @@ fn facts(problem: &Problem) -> Vec<String> {
 }
 
 fn argument(argument: &Argument) -> String {
-    let shape: String = argument.shape.iter().flat_map(|size| ["[".to_owned(), size.text(), "]".to_owned()]).collect();
+    let shape: String = argument.shape.iter().flat_map(|size| ["[", size.text(), "]"]).collect();
     let role = match argument.role {
         Role::Activation => "input, fresh in every call",
         Role::Weight => "input, the same in every call",
