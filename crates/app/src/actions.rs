@@ -11,7 +11,7 @@ use crate::phases::{self, Credentials, Subject};
 use model::{Arm, CandidateId, Event, Fidelity, Job, Judgement, Seconds, Slice, Source, Verdict};
 use problems::Problem;
 use search::ablation::{self, Part};
-use search::{Action, Context, Policy, Proposer, Task};
+use search::{Action, Context, Policy, Proposer, Silence, Task};
 use std::collections::BTreeMap;
 
 /// Process pairs at most, a workload, for a first judgement: twice the fewest at which the anytime test can decide at
@@ -122,7 +122,13 @@ fn propose(driver: &mut Driver<'_>, setting: &mut Setting<'_>, n: usize) -> Resu
     let context = Context { campaign: driver.campaign(), hints: &problem.hints, constants: &constants };
     let proposals = setting.proposer.propose(&context, n);
     if proposals.is_empty() {
-        return driver.record(Event::SearchEnded { why: "nothing left to try".to_owned() });
+        // Whoever was asked may have been stopped with us.
+        driver.pause()?;
+        return match setting.proposer.silence() {
+            Silence::Done => driver.record(Event::SearchEnded { why: "nothing left to try".to_owned() }),
+            Silence::Spent(why) => driver.record(Event::SearchEnded { why }),
+            Silence::Trouble(why) => Err(Failure::environment(why, "mend it, and go on with --resume")),
+        };
     }
     for proposal in proposals {
         let id = driver.campaign().archive.next_id();

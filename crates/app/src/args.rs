@@ -5,10 +5,12 @@
 mod compare;
 mod judge;
 mod map;
+mod propose;
 
 pub use compare::{CompareArgs, HowArgs, RuleArgs, SelftestArgs, SelftestVerb};
 pub use judge::{JudgeArgs, JudgeSelftestArgs, JudgeVerb};
 pub use map::{MapArgs, MapVerb};
+pub use propose::ProposerArgs;
 
 use crate::duration;
 use clap::{Parser, Subcommand};
@@ -42,6 +44,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// The whole loop for one problem: map, score, search, mine, verify, report.
+    #[command(visible_alias = "evolve")]
     Run(Box<RunArgs>),
     /// Measure what this machine sustains.
     Map(MapArgs),
@@ -130,6 +133,9 @@ pub struct RunArgs {
     /// Print one JSON object a line for everything that happens, instead of text for people.
     #[arg(long)]
     pub json: bool,
+    /// Who proposes candidates.
+    #[command(flatten)]
+    pub proposer: ProposerArgs,
     /// Where results are kept.
     #[command(flatten)]
     pub place: PlaceArgs,

@@ -19,6 +19,7 @@ mod outcome;
 mod phases;
 mod plan;
 mod progress;
+mod proposers;
 mod role;
 #[cfg(test)]
 mod sample;

@@ -137,6 +137,24 @@ pub enum Notice<'a> {
         /// In words.
         text: &'a str,
     },
+    /// Someone is asked for a candidate, and this is how far the reply is.
+    Asking {
+        /// Whom.
+        respondent: &'a str,
+        /// Bytes of the reply so far, thinking aside.
+        bytes: usize,
+        /// Bytes of thinking.
+        thinking: usize,
+        /// What is left of a wait before the next try.
+        waiting: Option<Seconds>,
+    },
+    /// What came of asking, where it was no candidate.
+    Heard {
+        /// Whom.
+        respondent: &'a str,
+        /// In words.
+        what: &'a str,
+    },
     /// The end.
     Finished {
         /// One paragraph for people.

@@ -4,6 +4,7 @@
 
 use crate::args::{PlaceArgs, RunArgs, StoreArgs};
 use crate::outcome::Failure;
+use crate::proposers::ProposerPlan;
 use model::{Arm, Language, Seconds, Source};
 use std::path::{Path, PathBuf};
 
@@ -106,6 +107,8 @@ pub struct RunPlan {
     pub confinement: Confinement,
     /// For whom.
     pub format: Format,
+    /// Who proposes.
+    pub proposers: ProposerPlan,
 }
 
 impl RunPlan {
@@ -127,6 +130,7 @@ impl RunPlan {
             sustained: args.sustained,
             confinement: Confinement::from_flag(args.unconfined),
             format: Format::from_flag(args.json),
+            proposers: ProposerPlan::new(&args.proposer)?,
         })
     }
 }

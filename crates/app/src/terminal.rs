@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::text::{self, line, percent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use judge::message::Opened;
-use model::{Certificate, Event, Judgement, Map, Selftest, Verdict};
+use model::{Certificate, Event, Judgement, Map, Seconds, Selftest, Verdict};
 use std::io::Write;
 
 /// Steps of the bar; finer than any terminal is wide.
@@ -138,6 +138,14 @@ impl<W: Write + Send> Listener for Terminal<W> {
                     self.say(&line("", text));
                 }
             }
+            Notice::Asking { respondent, bytes, thinking, waiting } => {
+                // Nothing is timed while someone is asked.
+                if let Some(bar) = &self.bar {
+                    bar.set_message(asking(respondent, [bytes, thinking], waiting));
+                    bar.tick();
+                }
+            }
+            Notice::Heard { respondent, what } => self.say(&line("asked", &format!("{respondent}: {what}"))),
             Notice::Finished { summary, report } => {
                 self.clear();
                 self.say(&format!("\n{}\n\n{}", summary.trim_end(), report.display()));
@@ -249,6 +257,14 @@ fn ablated(hunk: &str, judgement: &Judgement) -> String {
     format!("{says:<32} {hunk}")
 }
 
+fn asking(respondent: &str, [bytes, thinking]: [usize; 2], waiting: Option<Seconds>) -> String {
+    match waiting {
+        Some(left) => format!("{respondent} is busy, again in {}", show(left)),
+        None if bytes == 0 && thinking > 0 => format!("{respondent} thinks, {thinking} bytes"),
+        None => format!("{respondent} writes, {bytes} bytes"),
+    }
+}
+
 fn bar(progress: &Progress, spent: &Spent) -> String {
     let left = spent.left().map_or(String::new(), |left| format!(", {} left", show(left)));
     format!("{} judged, best {}{left}", progress.outcomes.attempted, progress.words())
@@ -258,7 +274,6 @@ fn bar(progress: &Progress, spent: &Spent) -> String {
 mod tests {
     use super::*;
     use crate::sample;
-    use model::Seconds;
     use search::Campaign;
     use std::sync::{Arc, Mutex};
 

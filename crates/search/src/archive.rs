@@ -90,6 +90,12 @@ impl Archive {
         self.seen.contains(&embedded::identity(source))
     }
 
+    /// The first candidate of this identity.
+    pub fn find(&self, identity: &Digest) -> Option<CandidateId> {
+        let same = |candidate: &&Candidate| embedded::identity(&candidate.proposal.source) == *identity;
+        self.seen.contains(identity).then(|| self.iter().find(same).map(|candidate| candidate.id))?
+    }
+
     pub(crate) fn push(&mut self, proposal: Proposal) {
         self.seen.insert(embedded::identity(&proposal.source));
         let id = self.next_id();

@@ -14,5 +14,6 @@ pub mod tasks;
 pub use archive::{Archive, Candidate, Standing};
 pub use campaign::{Action, Campaign, Policy, Yield};
 pub use proposers::embedded::{Embedded, OFFERED_FLAGS};
-pub use proposers::{Context, Proposer};
+pub use proposers::written::Written;
+pub use proposers::{Context, Proposer, Silence};
 pub use tasks::Task;

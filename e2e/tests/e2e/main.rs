@@ -7,6 +7,7 @@ mod cli;
 mod compare;
 mod door;
 mod endings;
+mod evolve;
 mod foreign;
 mod judge;
 mod leaks;

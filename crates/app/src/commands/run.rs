@@ -1,5 +1,7 @@
 //! `rooflab run`: the whole loop for one problem.
 
+mod preview;
+
 use crate::actions::{self, Setting};
 use crate::args::RunArgs;
 use crate::artefacts::{self, Folder};
@@ -12,6 +14,7 @@ use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::phases::{Credentials, Subject};
 use crate::plan::{Confinement, Format, RunPlan, Start};
+use crate::proposers::{self, Purpose};
 use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
 use crate::terminal::Terminal;
@@ -21,8 +24,11 @@ use ledger::Ledger;
 use map::Depth;
 use model::{BaselineSpec, CampaignSpec, Event, Seconds};
 use problems::{BaselineCode, Problem};
-use search::{Embedded, Policy};
+use search::Policy;
 use std::time::Instant;
+
+/// Earlier campaigns that a prompt may speak of.
+const EARLIER: usize = 3;
 
 /// Runs it.
 ///
@@ -31,6 +37,9 @@ use std::time::Instant;
 pub fn run(args: &RunArgs) -> Outcome {
     let plan = RunPlan::new(args)?;
     let problem = session::problem(&plan.folder)?;
+    if plan.proposers.purpose != Purpose::Search {
+        return preview::run(&plan, &problem);
+    }
     let mut ledger = store::open(&plan.place)?;
     let voice = match plan.format {
         Format::Text => Voice::new(Terminal::new(std::io::stdout())),
@@ -109,6 +118,9 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     let map = machine::obtain(&mut ledger, voice, Depth::Quick)?;
     let bounds = Bounds::new(problem, &map);
     let selftest = ledger.latest_selftest(&map.fingerprint, env!("CARGO_PKG_VERSION"))?;
+    let scene = proposers::scene(problem, Some((&map, &bounds)), &earlier(&ledger, problem, &campaign.id)?);
+    let folder = plan.place.out.join(&campaign.id);
+    let mut proposer = plan.proposers.open(campaign.spec.seed, scene, &folder, voice)?;
     let bench =
         Bench { folder: plan.folder.clone(), confinement: plan.confinement, map: Some(map), voice: voice.clone() };
     let (judge, opened) = bench.open_aloud(Ready::Declared)?;
@@ -124,13 +136,12 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
         stop: &interrupt::asked,
         farewell: farewell(plan),
     };
-    let mut proposer = Embedded::new(spec.seed);
     let mut driver = Driver::new(parts, events, spent(&spec));
     let first = if driver.events().is_empty() { Event::Started { spec } } else { Event::Resumed };
     driver.record(first)?;
     let mut setting = Setting {
         subject: Subject { problem, bounds: &bounds },
-        proposer: &mut proposer,
+        proposer: proposer.as_mut(),
         policy: Policy::default(),
         sustained: plan.sustained,
         credentials: Credentials { selftest, sandbox: opened.sandbox },
@@ -144,10 +155,19 @@ fn go_on(plan: &RunPlan, problem: &Problem, mut ledger: Ledger, campaign: Taken,
     Ok(Done::Complete)
 }
 
+/// Campaigns of the same problem that a prompt may speak of: the newest few, oldest first.
+fn earlier(ledger: &Ledger, problem: &Problem, id: &str) -> Result<Vec<Vec<Event>>, Failure> {
+    let digest = problem.digest.to_string();
+    let same = ledger.campaigns()?.into_iter().filter(|other| other.problem_digest == digest && other.id != id);
+    let mut newest: Vec<String> = same.map(|other| other.id).collect();
+    newest.drain(..newest.len().saturating_sub(EARLIER));
+    newest.iter().map(|id| Ok(ledger.campaign_events(id)?)).collect()
+}
+
 /// How to go on, as a line that can be pasted.
 fn farewell(plan: &RunPlan) -> String {
     let (ledger, folder, out) = (plan.place.ledger.display(), plan.folder.display(), plan.place.out.display());
-    let place = format!("--out {out} --ledger {ledger}");
+    let place = format!("--out {out} --ledger {ledger}{}", plan.proposers.again);
     format!("interrupted; all that was judged is in {ledger}. Go on with:\n  rooflab run {folder} {place} --resume")
 }
 

@@ -1,6 +1,7 @@
 //! Who offers candidates. A proposer sees the campaign and nothing else; it never judges.
 
 pub mod embedded;
+pub mod written;
 
 use crate::archive::Candidate;
 use crate::campaign::Campaign;
@@ -42,11 +43,28 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Why a proposer offers nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Silence {
+    /// There is nothing left to try.
+    #[default]
+    Done,
+    /// A cap of its own is reached. The search ends.
+    Spent(String),
+    /// Something outside of it failed. The search can go on when that is mended.
+    Trouble(String),
+}
+
 /// Offers candidates.
 pub trait Proposer {
-    /// Up to `n` proposals; none when there is nothing left to try. What it offers depends on its seed and the context
+    /// Up to `n` proposals; none when there is a reason to be silent. What it offers depends on its seed and the context
     /// alone, so that a campaign that is taken up again goes on as if it had not stopped.
     fn propose(&mut self, context: &Context<'_>, n: usize) -> Vec<Proposal>;
+
+    /// Why the last call of [`Self::propose`] gave nothing.
+    fn silence(&self) -> Silence {
+        Silence::Done
+    }
 
     /// A judgement of one of its candidates, for proposers with a memory of their own. After an interruption the app
     /// tells all recorded judgements again, in order.
