@@ -8,6 +8,7 @@ use super::stage::{self, Stage};
 use super::{of_a_side, of_the_problem};
 use crate::cores::Cores;
 use crate::judge::{EnvError, LIMIT};
+use crate::interleave::{self, Interleaved};
 use crate::measure::unmeasured;
 use crate::message::Terms;
 use crate::outcome::{Measured, design, fill};
@@ -24,8 +25,6 @@ use std::time::{Duration, Instant};
 
 /// Time that one process pair should take: two interpreters with NumPy cost 0.3 s to start.
 const PAIR_TIME: Duration = Duration::from_millis(400);
-/// Pairs of batches in one process pair.
-const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 /// Process pairs of identical arms that set the scale of the noise.
 const NOISE_UNITS: usize = 5;
 /// The least noise that is believed.
@@ -186,26 +185,15 @@ impl<'a> Pairs<'a> {
             }
             calls[i] = self.calls(of, time);
         }
-        let cost = begin.elapsed() / 2;
-        let pairs = (PAIR_TIME.as_secs_f64() / cost.as_secs_f64().max(1e-6)) as usize;
-        let pairs = pairs.clamp(*PAIRS.start(), *PAIRS.end());
-        let mut ys = Vec::with_capacity(pairs);
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..pairs {
-            let order = if self.coins.random() { [0, 1] } else { [1, 0] };
-            let mut pair = [0.0; 2];
-            for i in order {
-                let time = self.batch((sides[i], &mut runners[i]), calls[i], Placement::Pool, spent)?;
-                pair[i] = time.as_secs_f64() / calls[i] as f64;
-                times[i].push(pair[i]);
-            }
-            ys.push((pair[1] / pair[0]).ln());
-        }
+        let orders = interleave::orders(PAIR_TIME, begin.elapsed() / 2, self.coins);
+        let Interleaved { y, pairs, call } = interleave::run(&orders, |i| {
+            let time = self.batch((sides[i], &mut runners[i]), calls[i], Placement::Pool, spent)?;
+            Ok::<_, Broken>(Seconds(time.as_secs_f64() / calls[i] as f64))
+        })?;
         let begin = Instant::now();
         drop(runners);
         spent.runners += begin.elapsed();
-        let call = times.map(|times| Seconds(stats::robust::median(&times)));
-        Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked: Checked::default() })
+        Ok(ProcessPair { y, pairs, call, checked: Checked::default() })
     }
 
     fn start(&self, of: Of, spent: &mut Spent) -> Result<Runner, Broken> {
