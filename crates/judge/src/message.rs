@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// How the judge's error begins where no interpreter of this machine has what a Python candidate needs.
+pub const NO_PYTHON: &str = "no Python with ";
+
 /// What the app asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "request")]

@@ -164,7 +164,7 @@ impl Pairing<'_> {
             let how = (calls[side], Rows::Random(rows[side]));
             let of = [Of::Against, Of::Candidate][side];
             let time = self.batch(of, runners[side], how, (coins, &mut checked, spent))?;
-            Ok(Seconds(time.as_secs_f64() / calls[side] as f64))
+            Ok::<_, Broken>(Seconds(time.as_secs_f64() / calls[side] as f64))
         })?;
         let begin = Instant::now();
         drop(first);

@@ -5,6 +5,7 @@
 
 use crate::judge::{EnvError, Judge};
 use crate::memory;
+use crate::message::NO_PYTHON;
 use crate::pythons::{self, VARIABLE};
 use crate::runner::{Argument, Code};
 use crate::sandbox::{Confinement, SandboxError};
@@ -144,7 +145,7 @@ impl Interpreter {
             ),
         };
         let tried = tried.join("; ");
-        Err(EnvError::Job(format!("no Python with {name}: {tried}. {install}, and name the interpreter in {VARIABLE}")))
+        Err(EnvError::Job(format!("{NO_PYTHON}{name}: {tried}. {install}, and name the interpreter in {VARIABLE}")))
     }
 
     /// It ended before it came to a candidate: how.

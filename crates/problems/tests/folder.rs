@@ -229,9 +229,13 @@ fn a_pool_is_declared_and_handed_over() {
     }
     "#);
     let pool = problem.pool_unit().unwrap();
-    assert!(unit.ends_with(pool.split_once("void rooflab_parallel(int64_t count, rooflab_task *task, void *context);\n").unwrap().1));
+    assert!(unit.ends_with(
+        pool.split_once("void rooflab_parallel(int64_t count, rooflab_task *task, void *context);\n").unwrap().1
+    ));
     let rust = problem.rust_unit(&Source { language: Language::Rust, ..Source::c("") });
-    for part in ["pub const ROOFLAB_THREADS: i64 = 1;", "pub static mut rooflab_pool:", "pub unsafe fn rooflab_parallel("] {
+    for part in
+        ["pub const ROOFLAB_THREADS: i64 = 1;", "pub static mut rooflab_pool:", "pub unsafe fn rooflab_parallel("]
+    {
         assert!(rust.contains(part), "{part} in {rust}");
     }
     let plain = shipped("rms-norm-silu");

@@ -106,7 +106,12 @@ fn what_is_no_arm_is_told_with_its_fix() {
     check("wrong.so", "right.so", 4, &["wrong.so: failed (invalid)", "answer as the problem's oracle does"]);
     check("right.so", "calling.so", 4, &["calling.so: refused (system-call)", "no system call in a call"]);
     check("right.so", "needing.so", 4, &["needing.so: failed (load): libelsewhere.so", "link it in statically"]);
-    check("right.so", "sharing.so", 4, &["sharing.so: failed (load): undefined symbol: rooflab_parallel", "has no pool"]);
+    check(
+        "right.so",
+        "sharing.so",
+        4,
+        &["sharing.so: failed (load): undefined symbol: rooflab_parallel", "has no pool"],
+    );
     let problem = problem("rms-norm-silu");
     let mut command = rooflab(["judge", problem.to_str().expect("text"), "right.so"]);
     let judged = rig::run(command.current_dir(at), seconds(60));
