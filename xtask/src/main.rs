@@ -6,7 +6,6 @@ mod bench;
 mod needs;
 /// The judge's own search: what it would not find is no use to the tests.
 #[path = "../../crates/judge/src/pythons.rs"]
-#[expect(dead_code, reason = "the judge names the variable in its errors; here nothing does")]
 mod pythons;
 mod test;
 mod tidy;

@@ -4,8 +4,8 @@
 
 mod samples;
 
-use crate::args::{Args, JudgeSelftestArgs, Verb};
 use crate::actions::SEARCH_PAIRS;
+use crate::args::{Args, JudgeSelftestArgs, Verb};
 use crate::commands::print_json;
 use crate::notice::Voice;
 use crate::outcome::{Done, Failure, Outcome};
@@ -323,7 +323,7 @@ mod tests {
             seconds: 0.25,
             as_expected,
         };
-        insta::assert_snapshot!(line(&row(true, "refused (unwritten-output)")), XX  cheat refused (unwritten-output)    twin equivalent");
+        insta::assert_snapshot!(line(&row(true, "refused (unwritten-output)")), @"ok     no-op                            0.2 s  cheat refused (unwritten-output)    twin equivalent");
         insta::assert_snapshot!(line(&row(false, "better")), @r"
         WRONG  no-op                            0.2 s  cheat better                        twin equivalent
                an earlier answer is still in the buffer; expected: refused (unwritten-output) or failed (invalid), and a twin that is measured
