@@ -3,7 +3,7 @@
 //! The outer half (namespaces, descriptors, limits on wall time) is the judge's. Nothing here falls back: a step
 //! that fails is an error that names the step.
 
-pub use crate::policy::{Missing, missing};
+pub(crate) use crate::policy::{Missing, missing};
 use crate::policy::{NULL, Policy, RANDOM};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
