@@ -4,7 +4,7 @@
 
 use crate::Dtype;
 use crate::task::{Input, Tensor};
-use model::{Bytes, Count, Flop, Work};
+use model::{Bytes, Flop, Products, Work};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +23,11 @@ impl Counting {
     pub(crate) fn of(op_type: &str, inputs: &[(Option<&[String]>, &str)]) -> Self {
         let tensors: Vec<_> = inputs.iter().filter_map(|(shape, dtype)| Some(((*shape)?, *dtype))).collect();
         let is_float = |(_, dtype): &(&[String], &str)| Dtype::of(dtype).is_some_and(Dtype::is_float);
-        // Ceilings are those of f32: narrower types may be multiplied faster than any of them.
-        let is_f32 = |(shape, dtype): &(&[String], &str)| *dtype == "float32" && shape.len() == 2;
+        // A map has no ceiling for narrower types, which may be multiplied faster than any of these.
+        let is_matrix =
+            |(shape, dtype): &(&[String], &str)| ["float32", "bfloat16"].contains(dtype) && shape.len() == 2;
         match op_type {
-            "gemm" if tensors.len() == 2 && tensors.iter().all(is_f32) => Self::Products,
+            "gemm" if tensors.len() == 2 && tensors.iter().all(is_matrix) => Self::Products,
             "gemm" | "rmsnorm" if tensors.iter().all(is_float) => Self::Tensors,
             _ => Self::Outputs,
         }
@@ -39,7 +40,9 @@ impl Counting {
                 "floor: what writing the outputs takes; inputs may be read in part, and arithmetic is not in the shapes"
             }
             Self::Tensors => "floor: what moving every tensor once takes; arithmetic is not in the shapes",
-            Self::Products => "floor: every tensor moved once, and two FLOP for each product of the two matrices",
+            Self::Products => {
+                "floor: every tensor moved once, and two FLOP for each product of the two matrices, with bf16 factors"
+            }
         }
     }
 
@@ -52,7 +55,9 @@ impl Counting {
         let bytes = |tensors: &[&Tensor]| tensors.iter().map(|tensor| tensor.bytes() as f64).sum::<f64>();
         let written = bytes(&outputs.iter().collect::<Vec<_>>());
         let read = if self == Self::Outputs { 0.0 } else { bytes(&tensors) };
-        Work { flop: Flop(self.flop(&tensors, outputs)), bytes: Bytes(read + written), exp: Count(0.0) }
+        // A workload's bound on errors is often so wide that factors in bf16 pass it.
+        let (flop, products) = (Flop(self.flop(&tensors, outputs)), Products::Bf16);
+        Work { flop, bytes: Bytes(read + written), products, ..Work::default() }
     }
 
     /// The elements of both inputs are m k and k n, those of the output m n: whatever is transposed, k squared is the
@@ -88,7 +93,8 @@ mod tests {
         };
         check("gemm", &[(Some(&a), "float32"), (Some(&b), "float32")], Counting::Products);
         check("gemm", &[(Some(&a), "float32"), (Some(&b), "float32"), (None, "float32")], Counting::Products);
-        check("gemm", &[(Some(&a), "bfloat16"), (Some(&b), "bfloat16")], Counting::Tensors);
+        check("gemm", &[(Some(&a), "bfloat16"), (Some(&b), "bfloat16")], Counting::Products);
+        check("gemm", &[(Some(&a), "float8_e4m3fn"), (Some(&b), "float8_e4m3fn")], Counting::Tensors);
         check("gemm", &[(Some(&a), "float32"), (Some(&b), "float32"), (Some(&v), "float32")], Counting::Tensors);
         check("rmsnorm", &[(Some(&a), "float32"), (Some(&v), "float32")], Counting::Tensors);
         check("rmsnorm", &[(Some(&a), "float32"), (Some(&v), "int32")], Counting::Outputs);

@@ -140,11 +140,7 @@ impl Problem {
 type Element<const SIZE: usize> = (fn([u8; SIZE]) -> f32, fn(f32) -> [u8; SIZE]);
 
 /// Turns the declared draw into a family's. `read` and `write` are the element's.
-fn bend<const SIZE: usize>(
-    (family, row): (Family, usize),
-    values: &mut [[u8; SIZE]],
-    (read, write): Element<SIZE>,
-) {
+fn bend<const SIZE: usize>((family, row): (Family, usize), values: &mut [[u8; SIZE]], (read, write): Element<SIZE>) {
     // Neighbours differ by four steps of bf16, or by 1/1024 where the type is finer.
     let apart = if SIZE == 2 { 1.0 / 32.0 } else { 1.0 / 1024.0 };
     let mut first = 0.0;
