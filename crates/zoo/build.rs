@@ -1,21 +1,24 @@
-//! Puts every candidate, and every problem that rooflab ships, into the library: a new cheat stays two files and a row.
+//! Puts every candidate, every hostile sample, and every problem that rooflab ships, into the library: a new cheat stays
+//! two files and a row.
 //!
 //! Must not read anything else.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What a problem's folder is made of.
-const TEXTS: [&str; 4] = ["toml", "c", "h", "md"];
+/// What problems and candidates are made of.
+const TEXTS: [&str; 5] = ["toml", "c", "h", "md", "py"];
 
 fn main() {
     let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets it"));
     let candidates = here.join("candidates");
     let problems = here.join("../../problems");
+    let hostile = here.join("../../e2e/foreign/hostile");
     let mut text = String::new();
     list(&mut text, "CANDIDATES", &candidates);
     list(&mut text, "PROBLEMS", &problems);
+    list(&mut text, "HOSTILE", &hostile);
     std::fs::write(out.join("files.rs"), text).expect("OUT_DIR can be written");
 }
 

@@ -4,6 +4,9 @@
 
 mod bench;
 mod needs;
+/// The judge's own search: what it would not find is no use to the tests.
+#[path = "../../crates/judge/src/pythons.rs"]
+mod pythons;
 mod test;
 mod tidy;
 mod workspace;

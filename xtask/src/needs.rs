@@ -2,9 +2,11 @@
 //!
 //! Must not install anything that is there already, nor anything that only the product's user would want.
 
+use crate::pythons;
 use crate::workspace::{command, on_path, output, run};
 use anyhow::{Result, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 struct Need {
     what: &'static str,
@@ -160,10 +162,9 @@ fn install(packages: &[&str]) -> Result<()> {
 
 /// Whether a Python that the judge would find has these modules.
 fn has_python(modules: &str) -> bool {
-    let named = std::env::var("ROOFLAB_PYTHON").ok();
-    let programs = named.as_deref().map_or_else(|| vec!["python3", "/usr/bin/python3"], |program| vec![program]);
     let import = format!("import {modules}");
-    programs.into_iter().any(|program| output(&mut command(&[program, "-I", "-c", &import])).is_ok())
+    let asked = |program: PathBuf| output(Command::new(program).args(["-I", "-c", &import])).is_ok();
+    pythons::programs().into_iter().any(asked)
 }
 
 fn is_root() -> bool {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Process pairs at most, a workload, for a first judgement: twice the fewest at which the anytime test can decide at
 /// 1 % (13). What needs more is noise to a search.
-const SEARCH_PAIRS: u32 = 26;
+pub const SEARCH_PAIRS: u32 = 26;
 /// Process pairs at most for the fresh test: its share of alpha shrinks with every test.
 const PROMOTION_PAIRS: u32 = 60;
 /// Process pairs for the winner's figures in the report.

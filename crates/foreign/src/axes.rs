@@ -1,6 +1,6 @@
-//! Whole-number arithmetic over axes: `hidden // heads`, `2 * m + 1`.
+//! Whole-number arithmetic over axes: `hidden // heads`, `2 * m + 1`; and what is said of them: `rows % 4 == 0`.
 //!
-//! Must not accept what the format doesn't: `+ - * / // % **`, brackets, signs, names and numbers.
+//! Must not accept what the format doesn't: `+ - * / // % **`, brackets, signs, names and numbers; comparisons between.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,36 @@ pub(crate) fn evaluate(text: &str, names: &BTreeMap<String, i64>) -> Result<i64,
     let value = parser.sum()?;
     parser.skip();
     if parser.rest.is_empty() { Ok(value) } else { Err(format!("`{}` is left over in `{text}`", parser.rest)) }
+}
+
+/// Whether what `text` says holds: comparisons, in chains as Python has them, with `and` between. None where it speaks of
+/// something else than axes, which only the tensors could tell.
+pub(crate) fn holds(text: &str, names: &BTreeMap<String, i64>) -> Option<bool> {
+    let holds = text.split(" and ").map(|part| chain(part, names)).collect::<Option<Vec<bool>>>()?;
+    Some(holds.into_iter().all(|holds| holds))
+}
+
+/// The longer ones first: `<=` is no `<`.
+const COMPARISONS: [(&str, fn(&i64, &i64) -> bool); 6] =
+    [("==", i64::eq), ("!=", i64::ne), ("<=", i64::le), (">=", i64::ge), ("<", i64::lt), (">", i64::gt)];
+
+fn chain(text: &str, names: &BTreeMap<String, i64>) -> Option<bool> {
+    let first = |text: &str| {
+        let found = COMPARISONS.iter().filter_map(|(sign, is)| Some((text.find(sign)?, sign.len(), *is)));
+        found.min_by_key(|(at, length, _)| (*at, std::cmp::Reverse(*length)))
+    };
+    let (mut at, mut length, mut is) = first(text)?;
+    let mut left = evaluate(&text[..at], names).ok()?;
+    let (mut rest, mut all) = (text, true);
+    loop {
+        rest = &rest[at + length..];
+        let next = first(rest);
+        let right = evaluate(&rest[..next.map_or(rest.len(), |next| next.0)], names).ok()?;
+        all &= is(&left, &right);
+        left = right;
+        let Some(found) = next else { return Some(all) };
+        (at, length, is) = found;
+    }
 }
 
 struct Parser<'a> {
@@ -132,6 +162,23 @@ fn floored(a: i64, b: i64) -> Result<(i64, i64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_axes() {
+        let names: BTreeMap<String, i64> = [("rows".to_owned(), 12), ("heads".to_owned(), 4)].into();
+        let check = |text: &str, expected: Option<bool>| assert_eq!(holds(text, &names), expected, "{text}");
+        check("rows == 12", Some(true));
+        check("rows % heads == 0", Some(true));
+        check("rows != 3 * heads", Some(false));
+        check("1 <= heads < rows", Some(true));
+        check("1 <= heads < 4", Some(false));
+        check("rows >= 13 and heads == 4", Some(false));
+        check("(rows + 1) // heads == 3 and heads > 0", Some(true));
+        // Only a tensor could tell, or it is no comparison.
+        for text in ["rows == indptr[-1].item()", "len_indptr == rows + 1", "rows", "", "==", "rows = 12", "1 < < 2"] {
+            check(text, None);
+        }
+    }
 
     #[test]
     fn values() {

@@ -1,21 +1,22 @@
 //! SOL-ExecBench and FlashInfer-Bench folders: `definition.json`, `workload.jsonl`, a solution's JSON.
 //!
-//! Must not run a reference, and must not take a solution that only a GPU can run for one that failed.
+//! Must not run a reference.
+
+mod solution;
 
 use crate::error::read;
 use crate::task::{Bound, Fill, Input, Program, Shape, Style, Task, Tensor};
+use crate::work::Counting;
 use crate::{Dtype, ForeignError, axes, safetensors};
 use model::Language;
 use serde::Deserialize;
 use serde_json::Value;
+use solution::program;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Largest tensor, bytes: the judge holds each several times.
 const LARGEST: usize = 1 << 30;
-/// Languages of solutions that need a GPU, by the names that the benchmarks give them.
-const GPU: [&str; 9] = ["cuda", "triton", "tlx", "cute_dsl", "cutile", "cudnn_frontend", "cutlass", "cudnn", "cublas"];
-
 /// `definition.json`. Maps keep no order in JSON's words, but here the order is the function's: see `Ordered`.
 #[derive(Deserialize)]
 struct Definition {
@@ -24,6 +25,8 @@ struct Definition {
     inputs: Ordered<TensorSpec>,
     outputs: Ordered<TensorSpec>,
     reference: String,
+    #[serde(default)]
+    op_type: String,
     #[serde(default)]
     custom_inputs_entrypoint: Option<String>,
     #[serde(default)]
@@ -72,43 +75,12 @@ struct Tolerance {
     required_matched_ratio: f64,
 }
 
-#[derive(Deserialize)]
-struct Solution {
-    name: String,
-    definition: String,
-    spec: Spec,
-    sources: Vec<SourceFile>,
-}
-
-#[derive(Deserialize)]
-struct Spec {
-    #[serde(default)]
-    language: Option<String>,
-    #[serde(default)]
-    languages: Vec<String>,
-    entry_point: String,
-    #[serde(default = "yes")]
-    destination_passing_style: bool,
-    #[serde(default)]
-    binding: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct SourceFile {
-    path: String,
-    content: String,
-}
-
 fn hundredth() -> f64 {
     Bound::default().absolute
 }
 
 fn all() -> f64 {
     Bound::default().share
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// A JSON object in the order in which it is written.
@@ -151,19 +123,47 @@ pub fn task(folder: &Path, candidate: &Path, against: Option<&Path>) -> Result<T
         style: Style::Returns,
         flags: Vec::new(),
     };
-    let remarks = match definition.constraints.as_deref() {
-        Some(constraints @ [_, ..]) => vec![format!("constraints are not checked: {}", constraints.join(", "))],
-        _ => Vec::new(),
-    };
+    let shapes = shapes(&definition, folder)?;
+    let mut remarks = vec![definition.counting().words().to_owned()];
+    remarks.extend(unchecked(&definition, &shapes));
     Ok(Task {
         name: definition.name.clone(),
         reference: reference("run"),
         candidate: program(&definition, candidate)?,
         against: against.map(|path| program(&definition, path)).transpose()?,
         draws: definition.custom_inputs_entrypoint.as_deref().map(reference),
-        shapes: shapes(&definition, folder)?,
+        shapes,
         remarks,
     })
+}
+
+/// What the definition demands and only tensors could tell.
+fn unchecked(definition: &Definition, shapes: &[Shape]) -> Option<String> {
+    let is_told = |text: &&String| {
+        shapes
+            .iter()
+            .any(|shape| all_axes(definition, &shape.axes).is_ok_and(|axes| axes::holds(text, &axes).is_some()))
+    };
+    let left: Vec<&str> = definition.demands().filter(|text| !is_told(text)).map(String::as_str).collect();
+    (!left.is_empty()).then(|| format!("constraints on the tensors' content are not checked: {}", left.join(", ")))
+}
+
+impl Definition {
+    fn demands(&self) -> impl Iterator<Item = &String> {
+        self.constraints.iter().flatten()
+    }
+
+    /// What of its work the shapes give away.
+    fn counting(&self) -> Counting {
+        Counting::of(&self.op_type, &self.inputs.0.iter().map(|(_, spec)| spec.axes_and_type()).collect::<Vec<_>>())
+    }
+}
+
+impl TensorSpec {
+    /// Its axes, none for a scalar, and the name of its type.
+    fn axes_and_type(&self) -> (Option<&[String]>, &str) {
+        (self.shape.as_deref(), &self.dtype)
+    }
 }
 
 fn shapes(definition: &Definition, folder: &Path) -> Result<Vec<Shape>, ForeignError> {
@@ -201,6 +201,9 @@ fn told_apart(mut shapes: Vec<Shape>) -> Vec<Shape> {
 fn shape(definition: &Definition, folder: &Path, (workload, record): (Workload, Value)) -> Result<Shape, ForeignError> {
     let schema = |why: String| ForeignError::schema(folder, why);
     let axes = all_axes(definition, &workload.axes).map_err(schema)?;
+    if let Some(broken) = definition.demands().find(|text| axes::holds(text, &axes) == Some(false)) {
+        return Err(schema(format!("its axes break the definition's constraint `{broken}`")));
+    }
     let mut inputs = Vec::new();
     for (name, spec) in &definition.inputs.0 {
         let source = workload.inputs.get(name).ok_or_else(|| schema(format!("no word on the input `{name}`")))?;
@@ -218,7 +221,8 @@ fn shape(definition: &Definition, folder: &Path, (workload, record): (Workload, 
     });
     let words: Vec<String> = workload.axes.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let name = if words.is_empty() { workload.uuid.clone() } else { words.join(",") };
-    Ok(Shape { name, id: workload.uuid, axes: workload.axes, record, inputs, outputs, bound })
+    let work = Some(definition.counting().work(&inputs, &outputs));
+    Ok(Shape { name, id: workload.uuid, axes: workload.axes, record, inputs, outputs, bound, work })
 }
 
 fn input(
@@ -295,99 +299,6 @@ fn tensor(name: &str, spec: &TensorSpec, axes: &BTreeMap<String, i64>) -> Result
     match bytes {
         Some(bytes) if bytes <= LARGEST => Ok(Tensor { name: name.to_owned(), dtype, shape }),
         _ => Err(format!("`{name}` {shape:?} is larger than {LARGEST} bytes")),
-    }
-}
-
-fn program(definition: &Definition, path: &Path) -> Result<Program, ForeignError> {
-    let text = read(path)?;
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
-    if extension != "json" {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let (main, style) = (format!("candidate.{extension}"), style_of(&text, definition));
-        let language = Language::of_extension(&extension);
-        let files = vec![(main.clone(), text)];
-        return Ok(Program { name, language, files, main, entry: "run".to_owned(), style, flags: Vec::new() });
-    }
-    let solution: Solution = serde_json::from_str(&text).map_err(|error| ForeignError::schema(path, error))?;
-    if solution.definition != definition.name {
-        let why = format!("it solves `{}`, and this folder is `{}`", solution.definition, definition.name);
-        return Err(ForeignError::schema(path, why));
-    }
-    let (main, entry) = solution
-        .spec
-        .entry_point
-        .split_once("::")
-        .ok_or_else(|| ForeignError::schema(path, "an entry point is written FILE::FUNCTION"))?;
-    let language = language(&solution, main)?;
-    if let Some(bad) = solution.sources.iter().find(|source| !is_inside(&source.path)) {
-        return Err(ForeignError::schema(path, format!("`{}` leads out of the solution", bad.path)));
-    }
-    if !solution.sources.iter().any(|source| source.path == main) {
-        return Err(ForeignError::schema(path, format!("`{main}` is not among its sources")));
-    }
-    let is_other = |source: &&SourceFile| source.path != main && is_c(&source.path);
-    if language != Language::Python
-        && let Some(other) = solution.sources.iter().find(is_other)
-    {
-        let what = format!("`{}` lies beside `{main}`, and a C or C++ solution is one file here", other.path);
-        return Err(ForeignError::needs(what, "put them into one file"));
-    }
-    Ok(Program {
-        name: solution.name.clone(),
-        language,
-        main: main.to_owned(),
-        entry: entry.to_owned(),
-        style: if solution.spec.destination_passing_style { Style::Writes } else { Style::Returns },
-        // Flags of their evaluator's build line mean nothing to ours.
-        flags: Vec::new(),
-        files: solution.sources.into_iter().map(|source| (source.path, source.content)).collect(),
-    })
-}
-
-/// A bare file's style: a Python `run` that names the last output as a parameter writes to it.
-fn style_of(text: &str, definition: &Definition) -> Style {
-    let Some(at) = text.find("def run(") else { return Style::Writes };
-    let parameters = text[at..].split(')').next().unwrap_or_default();
-    let words: Vec<&str> = parameters.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    let is_named = |(name, _): &(String, TensorSpec)| words.contains(&name.as_str());
-    if definition.outputs.0.last().is_some_and(is_named) { Style::Writes } else { Style::Returns }
-}
-
-fn is_inside(path: &str) -> bool {
-    let path = Path::new(path);
-    path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
-}
-
-fn is_c(path: &str) -> bool {
-    let extension = Path::new(path).extension().unwrap_or_default();
-    ["c", "cc", "cpp", "cxx", "h", "hpp"].iter().any(|known| extension == *known)
-}
-
-fn language(solution: &Solution, main: &str) -> Result<Language, ForeignError> {
-    let spec = &solution.spec;
-    let named: Vec<String> = spec.language.iter().chain(&spec.languages).map(|name| name.to_lowercase()).collect();
-    let extension = Path::new(main).extension().unwrap_or_default().to_string_lossy();
-    if let Some(gpu) = named.iter().find(|name| GPU.contains(&name.as_str()) || name.as_str() == "cuda_cpp") {
-        return Err(ForeignError::needs(
-            format!("the solution `{}` is written in {gpu} and needs a GPU: this judge runs on the CPU", solution.name),
-            "give a solution in python, pytorch, c or cpp, or judge it on a machine with the GPU",
-        ));
-    }
-    match named.first().map(String::as_str) {
-        Some("python" | "pytorch" | "numpy") => Ok(Language::Python),
-        Some("c" | "cpp" | "c++") if spec.binding.as_deref().is_some_and(|binding| binding != "c") => {
-            Err(ForeignError::needs(
-                format!("the binding `{}` is a Python extension", spec.binding.as_deref().unwrap_or_default()),
-                "leave the binding out, or say `c`: a plain function of pointers to the inputs, then to the outputs, \
-                 then the axes that vary",
-            ))
-        }
-        Some("c" | "cpp" | "c++") => Ok(if extension == "c" { Language::C } else { Language::Cpp }),
-        Some(other) => Err(ForeignError::needs(
-            format!("the solution `{}` is written in `{other}`, which is not known", solution.name),
-            "languages here are python, pytorch, numpy, c and cpp",
-        )),
-        None => Ok(Language::of_extension(&extension)),
     }
 }
 

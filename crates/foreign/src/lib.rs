@@ -8,6 +8,7 @@ pub mod evolve;
 pub mod kernelbench;
 pub mod task;
 pub mod traces;
+pub mod work;
 
 mod axes;
 mod dtype;

@@ -3,7 +3,7 @@
 //! Must not depend on where it came from, nor hold anything that only one format needs.
 
 use crate::Dtype;
-use model::{Digest, Language};
+use model::{Digest, Language, Work};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -93,6 +93,8 @@ pub struct Shape {
     pub outputs: Vec<Tensor>,
     /// What counts as right.
     pub bound: Bound,
+    /// The least work that it can take, as far as the shapes give it away.
+    pub work: Option<Work>,
 }
 
 impl Shape {

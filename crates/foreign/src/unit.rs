@@ -90,6 +90,7 @@ mod tests {
             ],
             outputs: vec![tensor("y", Dtype::F32)],
             bound: Bound::default(),
+            work: None,
         }
     }
 

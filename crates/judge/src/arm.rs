@@ -68,7 +68,8 @@ fn prebuilt(judge: &Judge, library: &Library) -> Result<Code, EnvError> {
         Exports::Function => Some(problem.shim(None)),
         Exports::FunctionAndPrepare => Some(problem.shim(problem.prepare_symbol().as_deref())),
     };
-    Ok(Code::Artefact(judge.builder.prebuilt(&bytes, shim.as_deref())?))
+    let pool = problem.pool_unit();
+    Ok(Code::Artefact(judge.builder.prebuilt(&bytes, shim.as_deref(), pool.as_deref())?))
 }
 
 fn kernel(judge: &mut Judge, name: &str, percent: Option<&str>) -> Result<Code, EnvError> {

@@ -45,6 +45,8 @@ pub struct Artefact {
     pub log: String,
     /// The prebuilt library that it is the shim of, sealed as well.
     pub behind: Option<File>,
+    /// The pool's own library, for a prebuilt library that may call it.
+    pub pool: Option<File>,
 }
 
 /// The builder's end in the judge.
@@ -149,21 +151,35 @@ impl Builder {
             return Ok(Err(verdict));
         }
         let file = memory::sealed(&built.bytes)?;
-        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log, behind: None })))
+        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log, behind: None, pool: None })))
     }
 
-    /// A prebuilt library, as it is where it has the runner's own entry, else behind the shim whose text is `shim`.
-    /// Nothing is vetted: it is its owner's.
+    /// A prebuilt library, as it is where it has the runner's own entry, else behind the shim whose text is `shim`; and
+    /// the pool whose text is `pool`, where the problem has one. Nothing is vetted: it is its owner's.
     ///
     /// # Errors
-    /// When the shim does not build.
-    pub fn prebuilt(&self, library: &[u8], shim: Option<&str>) -> Result<Rc<Artefact>, SandboxError> {
-        let (sealed, digest, log) = (memory::sealed(library)?, Digest::of(library), String::new());
-        let Some(shim) = shim else { return Ok(Rc::new(Artefact { file: sealed, digest, log, behind: None })) };
-        let built = self.compile(shim, &Recipe::c(self.compiler.clone(), &[]))?.map_err(|verdict| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("the shim of a library does not build: {verdict}"))
+    /// When one of ours does not build.
+    pub fn prebuilt(
+        &self,
+        library: &[u8],
+        shim: Option<&str>,
+        pool: Option<&str>,
+    ) -> Result<Rc<Artefact>, SandboxError> {
+        let sealed = memory::sealed(library)?;
+        let pool = pool.map(|text| self.own("pool of a library", text)).transpose()?;
+        let (file, behind) = match shim {
+            None => (sealed, None),
+            Some(text) => (self.own("shim of a library", text)?, Some(sealed)),
+        };
+        Ok(Rc::new(Artefact { file, digest: Digest::of(library), log: String::new(), behind, pool }))
+    }
+
+    /// A text of our own, built and sealed.
+    fn own(&self, what: &str, text: &str) -> Result<File, SandboxError> {
+        let built = self.compile(text, &Recipe::c(self.compiler.clone(), &[]))?.map_err(|verdict| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("the {what} does not build: {verdict}"))
         })?;
-        Ok(Rc::new(Artefact { file: memory::sealed(&built.bytes)?, digest, log, behind: Some(sealed) }))
+        Ok(memory::sealed(&built.bytes)?)
     }
 
     fn rustc(&mut self) -> io::Result<&Rustc> {

@@ -30,6 +30,8 @@ mod folder;
 #[cfg(target_os = "linux")]
 mod foreign;
 #[cfg(target_os = "linux")]
+mod interleave;
+#[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod judge;
@@ -45,6 +47,8 @@ mod outcome;
 mod pairing;
 #[cfg(target_os = "linux")]
 mod python;
+#[cfg(target_os = "linux")]
+mod pythons;
 #[cfg(target_os = "linux")]
 mod quarantine;
 #[cfg(target_os = "linux")]

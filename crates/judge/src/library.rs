@@ -236,6 +236,10 @@ pub(crate) fn explained(note: &str) -> String {
             "cannot open shared object file",
             "a runner sees the system's libraries alone (ldconfig -p lists them): install it there, or link it in statically",
         ),
+        (
+            "undefined symbol: rooflab_parallel",
+            "this problem has no pool: one that has says so with `threads` in its problem.toml",
+        ),
         ("undefined symbol", "link it with the library that defines this"),
         ("version `", "build it on this machine"),
     ];
@@ -346,6 +350,10 @@ mod tests {
             "libx.so: cannot open shared object file: No such file; a runner sees",
         );
         check("/proc/self/fd/5: undefined symbol: f", "undefined symbol: f; link it with");
+        check(
+            "/proc/self/fd/5: undefined symbol: rooflab_parallel",
+            "undefined symbol: rooflab_parallel; this problem has no pool",
+        );
         check(
             "/lib/libc.so.6: version `GLIBC_9.9' not found",
             "/lib/libc.so.6: version `GLIBC_9.9' not found; build it on",

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// How the judge's error begins where no interpreter of this machine has what a Python candidate needs.
+pub const NO_PYTHON: &str = "no Python with ";
+
 /// What the app asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "request")]
@@ -172,6 +175,9 @@ pub struct Terms {
     pub cap: Seconds,
     /// Go on without the sandbox where it can't be set up.
     pub unconfined: bool,
+    /// The machine's map: what is faster than it allows is not ranked. Without one nothing is held against a floor.
+    #[serde(default)]
+    pub map: Option<Box<Map>>,
 }
 
 /// A question about a problem in somebody else's format.

@@ -5,20 +5,19 @@
 
 use crate::cores::Cores;
 use crate::ending::Ending;
+use crate::interleave::{self, Interleaved};
 use crate::runner::{Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
 use model::{Rule, Seconds, Verdict};
 use problems::{Problem, Repeat, Role};
 use protocol::OP_PREPARE;
-use rand::{Rng, RngExt};
+use rand::Rng;
 use std::time::{Duration, Instant};
 
 /// Time that one process pair should take; its two runners cost about 30 ms to start and end. At 60 ms (some 9 pairs of
 /// a 1.8 ms call) a unit's sigma was 2 to 4 % on a shared machine, and 2 % of difference was seen in 3 of 4 judgements.
 const PAIR_TIME: Duration = Duration::from_millis(130);
-/// Pairs of batches in one process pair.
-const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 /// Rows of the gate's first call, whose second call is checked whole.
 const GATE_ROWS: usize = 32;
 /// A call that takes longer is not repeated in the gate: longer ones are of shapes that few candidates come to.
@@ -160,28 +159,18 @@ impl Pairing<'_> {
             rows[side] = self.rows(call);
             cost += begin.elapsed();
         }
-        let pairs =
-            ((PAIR_TIME.as_secs_f64() / cost.as_secs_f64().max(1e-6)) as usize).clamp(*PAIRS.start(), *PAIRS.end());
-        let mut ys = Vec::with_capacity(pairs);
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..pairs {
-            let order = if coins.random() { [Of::Against, Of::Candidate] } else { [Of::Candidate, Of::Against] };
-            let mut pair = [0.0; 2];
-            for of in order {
-                let side = of as usize;
-                let how = (calls[side], Rows::Random(rows[side]));
-                let time = self.batch(of, runners[side], how, (coins, &mut checked, spent))?;
-                pair[side] = time.as_secs_f64() / calls[side] as f64;
-                times[side].push(pair[side]);
-            }
-            ys.push((pair[1] / pair[0]).ln());
-        }
+        let orders = interleave::orders(PAIR_TIME, cost, coins);
+        let Interleaved { y, pairs, call } = interleave::run(&orders, |side| {
+            let how = (calls[side], Rows::Random(rows[side]));
+            let of = [Of::Against, Of::Candidate][side];
+            let time = self.batch(of, runners[side], how, (coins, &mut checked, spent))?;
+            Ok::<_, Broken>(Seconds(time.as_secs_f64() / calls[side] as f64))
+        })?;
         let begin = Instant::now();
         drop(first);
         drop(second);
         Spent::add(&mut spent.runners, begin);
-        let call = times.map(|times| Seconds(stats::robust::median(&times)));
-        Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked })
+        Ok(ProcessPair { y, pairs, call, checked })
     }
 
     fn wipe(&self, coins: &mut impl Rng) {

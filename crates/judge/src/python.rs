@@ -5,6 +5,8 @@
 
 use crate::judge::{EnvError, Judge};
 use crate::memory;
+use crate::message::NO_PYTHON;
+use crate::pythons::{self, VARIABLE};
 use crate::runner::{Argument, Code};
 use crate::sandbox::{Confinement, SandboxError};
 use model::{Digest, Source};
@@ -17,8 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-/// Names another interpreter than the first that fits.
-const VARIABLE: &str = "ROOFLAB_PYTHON";
 /// The way out where a module is missing.
 pub const NAME_ANOTHER: &str = " (install it, or name an interpreter that has it in ROOFLAB_PYTHON)";
 /// What an interpreter says of itself. Nothing is imported: PyTorch alone takes seconds.
@@ -129,13 +129,9 @@ impl Interpreter {
     /// # Errors
     /// What was tried, and the fix.
     pub fn find(framework: Framework) -> Result<Self, EnvError> {
-        let programs = match std::env::var_os(VARIABLE) {
-            Some(program) => vec![PathBuf::from(program)],
-            None => vec![PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")],
-        };
         let mut tried = Vec::new();
-        for program in &programs {
-            match Self::ask(program) {
+        for program in pythons::programs() {
+            match Self::ask(&program) {
                 Ok(found) if found.has(framework) => return Ok(found),
                 Ok(found) => tried.push(format!("{} has no {}", found.program.display(), framework.name())),
                 Err(why) => tried.push(format!("{}: {why}", program.display())),
@@ -149,7 +145,7 @@ impl Interpreter {
             ),
         };
         let tried = tried.join("; ");
-        Err(EnvError::Job(format!("no Python with {name}: {tried}. {install}, and name the interpreter in {VARIABLE}")))
+        Err(EnvError::Job(format!("{NO_PYTHON}{name}: {tried}. {install}, and name the interpreter in {VARIABLE}")))
     }
 
     /// It ended before it came to a candidate: how.

@@ -118,8 +118,10 @@ impl Runner {
             Code::Artefact(artefact) => {
                 descriptors.push((artefact.file.as_raw_fd(), protocol::FD_ARTEFACT));
                 descriptors.extend(artefact.behind.as_ref().map(|file| (file.as_raw_fd(), protocol::FD_LIBRARY)));
+                descriptors.extend(artefact.pool.as_ref().map(|file| (file.as_raw_fd(), protocol::FD_POOL)));
                 let word = if artefact.behind.is_some() { protocol::LIBRARY } else { protocol::ARTEFACT };
-                runner(word.to_owned(), 0)
+                let after = if artefact.pool.is_some() { protocol::AFTER_POOL } else { "" };
+                runner(format!("{word}{after}"), 0)
             }
             Code::Kernel { name, spin } => runner(format!("kernel:{name}"), *spin),
             Code::Python(python) => {

@@ -11,6 +11,22 @@ use std::fmt::Write;
 
 /// Names for `std` paths, libm by method call, and what a panic does.
 const PRELUDE: &str = include_str!("rust-prelude.txt");
+/// The pool, as the header declares it to C; the pointer is the runner's to set. Volatile: nothing in the crate writes it.
+const POOL: &str = "\
+mod rooflab_runner {
+    pub type RooflabTask = unsafe extern \"C\" fn(*mut core::ffi::c_void, i64);
+    type Run = unsafe extern \"C\" fn(i64, RooflabTask, *mut core::ffi::c_void);
+    #[no_mangle]
+    pub static mut rooflab_pool: Option<Run> = None;
+    pub unsafe fn rooflab_parallel(count: i64, task: RooflabTask, context: *mut core::ffi::c_void) {
+        match unsafe { core::ptr::read_volatile(core::ptr::addr_of!(rooflab_pool)) } {
+            Some(run) => unsafe { run(count, task, context) },
+            None => (0..count).for_each(|i| unsafe { task(context, i) }),
+        }
+    }
+}
+use rooflab_runner::{rooflab_parallel, RooflabTask};
+";
 /// A panic is a trap: nobody could read its message.
 const PANIC: &str = "#[panic_handler]\nfn rooflab_panic(_: &core::panic::PanicInfo<'_>) -> ! { rooflab_trap() }\n";
 
@@ -23,9 +39,15 @@ impl Problem {
         for (name, value) in &self.constants {
             let _ = writeln!(text, "    pub const {}: i64 = {value};", name.to_uppercase());
         }
+        if self.threads > 0 {
+            let _ = writeln!(text, "    pub const ROOFLAB_THREADS: i64 = {};", self.threads);
+        }
         // By glob, so that a candidate may define the same names itself.
         text.push_str("}\nuse rooflab_problem::*;\n");
         text.push_str(PRELUDE);
+        if self.threads > 0 {
+            text.push_str(POOL);
+        }
         if !mentions(&source.text, "panic_handler") {
             text.push_str(PANIC);
         }

@@ -96,11 +96,16 @@ impl Problem {
         let extension = source.language.extension();
         let _ = writeln!(text, "#line 1 \"candidate.{extension}\"\n{}", without_header(&source.text));
         self.push_entries(&mut text, source.language, prepares.then_some(prepare.as_str()));
+        if self.threads > 0 {
+            // In C++ the header has made it a C function, and names of variables are the same in both.
+            text.push_str(PARALLEL);
+        }
         text
     }
 
     /// The translation unit that stands between the runner and a prebuilt library: the same two functions, calling the
     /// library's own. They are weak, so that it links without the library. `prepare` is the library's, where it has one.
+    /// The pool is not in it: it comes after the library, and so too late for it (see [`Problem::pool_unit`]).
     pub fn shim(&self, prepare: Option<&str>) -> String {
         let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
         for name in prepare.into_iter().chain([self.entry.as_str()]) {
@@ -130,10 +135,12 @@ impl Problem {
             let _ = writeln!(text, "    if ({prepare}) {prepare}({});", self.values(&self.prepare_arguments()));
         }
         text.push_str("}\n");
-        if self.threads > 0 {
-            // In C++ the header has made it a C function, and names of variables are the same in both.
-            text.push_str(PARALLEL);
-        }
+    }
+
+    /// The pool's functions in a library of their own, where this problem has a pool: what a prebuilt library that calls
+    /// them finds. A candidate's unit has them in itself.
+    pub fn pool_unit(&self) -> Option<String> {
+        (self.threads > 0).then(|| format!("#include <stdint.h>\n{POOL}\n{PARALLEL}"))
     }
 
     /// The oracle's translation unit: `oracle.c` once with `real` as double and once as float, exporting

@@ -3,7 +3,7 @@
 mod compiler;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
-use model::{Seconds, Source};
+use model::{Language, Seconds, Source};
 use problems::{BaselineCode, Oracle, Problem, ProblemError, Role, Tolerance};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -229,7 +229,21 @@ fn a_pool_is_declared_and_handed_over() {
         for (int64_t i = 0; i < count; i++) task(context, i);
     }
     "#);
-    for without in [shipped("rms-norm-silu").unit(&source), problem.oracle_unit()] {
+    let pool = problem.pool_unit().unwrap();
+    assert!(unit.ends_with(
+        pool.split_once("void rooflab_parallel(int64_t count, rooflab_task *task, void *context);\n").unwrap().1
+    ));
+    let rust = problem.rust_unit(&Source { language: Language::Rust, ..Source::c("") });
+    for part in
+        ["pub const ROOFLAB_THREADS: i64 = 1;", "pub static mut rooflab_pool:", "pub unsafe fn rooflab_parallel("]
+    {
+        assert!(rust.contains(part), "{part} in {rust}");
+    }
+    let plain = shipped("rms-norm-silu");
+    assert_eq!(plain.pool_unit(), None);
+    let rust = plain.rust_unit(&Source { language: Language::Rust, ..Source::c("") });
+    // A shim comes after the library that would call the pool.
+    for without in [plain.unit(&source), rust, problem.oracle_unit(), problem.shim(None)] {
         assert!(!without.contains("rooflab_pool"), "{without}");
     }
 }

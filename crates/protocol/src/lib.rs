@@ -29,14 +29,18 @@ pub const CONFINED_WIDE: &str = "confined-wide";
 pub const ARTEFACT: &str = "artefact";
 /// What a runner is told to load: a prebuilt library, then the artefact that is its shim.
 pub const LIBRARY: &str = "library";
+/// Behind either of these: the pool's own library comes before it, where what is loaded next finds its functions.
+pub const AFTER_POOL: &str = "+pool";
 /// Descriptor of the control page in the runner.
 pub const FD_CONTROL: i32 = 3;
 /// Descriptor of the artefact, a sealed memory file; absent (-1 in the plan) for code of our own.
 pub const FD_ARTEFACT: i32 = 4;
 /// Descriptor of the prebuilt library that the artefact is a shim of, a sealed memory file; absent for everything else.
 pub const FD_LIBRARY: i32 = 5;
+/// Descriptor of the pool's own library, a sealed memory file; absent unless a prebuilt library may call the pool.
+pub const FD_POOL: i32 = 6;
 /// Descriptor of the first argument's memory; argument i has `FD_ARGUMENTS + i`.
-pub const FD_ARGUMENTS: i32 = 6;
+pub const FD_ARGUMENTS: i32 = 7;
 /// Where compilers, headers and libraries live: what a role may read, and all that its root holds beside /proc.
 pub const SYSTEM: [&str; 10] = [
     "/usr",
@@ -65,7 +69,7 @@ pub const ENTRY: &str = "rooflab_entry";
 /// Symbol of the generated preparation, same signature; may be absent.
 pub const PREPARE: &str = "rooflab_prepare";
 /// Symbol of the generated pointer to `void run(int64_t count, void (*task)(void *, int64_t), void *context)`, which a
-/// runner with a pool points at its own; absent where the problem has no pool.
+/// runner with a pool points at its own; absent where the problem has no pool, and in the shim of a prebuilt library.
 pub const POOL: &str = "rooflab_pool";
 /// In the place of the pool's cores: none.
 pub const NO_POOL: &str = "-";

@@ -3,7 +3,13 @@
 //! Arguments: `__builder confined|confined-wide|unconfined FOLDER FOLDERS COMPILER ARGUMENT...`. The compiler may read the
 //! system's files and FOLDERS, and write beneath FOLDER; its output goes to the pipe that the judge set up.
 
-use crate::confine::{self, Missing};
+#[cfg(target_os = "linux")]
+use crate::confine;
+use crate::policy::Missing;
+#[cfg(target_os = "macos")]
+use crate::policy::{Policy, missing};
+#[cfg(target_os = "macos")]
+use crate::profile;
 use protocol::{CONFINED_WIDE, EXIT_SANDBOX, EXIT_USAGE, UNCONFINED};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -53,6 +59,27 @@ pub fn become_program(limits: &Limits) -> ! {
     std::process::exit(EXIT_USAGE)
 }
 
+/// macOS's half: fewer limits, and a profile in place of all else. It has no word for a sanitizer's wider needs, which
+/// need no more files.
+#[cfg(target_os = "macos")]
+fn confine_builder(folder: &Path, (mode, sees): (&str, Vec<PathBuf>), limits: &Limits) -> Result<(), Missing> {
+    let limit = |resource: libc::c_int, value: u64| {
+        let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+        // SAFETY: a plain system call on a local struct.
+        let done = unsafe { libc::setrlimit(resource, &raw const limit) };
+        if done == 0 { Ok(()) } else { Err(missing("rlimit", std::io::Error::last_os_error())) }
+    };
+    if mode != CONFINED_WIDE {
+        limit(libc::RLIMIT_AS, limits.memory)?;
+    }
+    limit(libc::RLIMIT_FSIZE, limits.file)?;
+    limit(libc::RLIMIT_CPU, limits.cpu)?;
+    limit(libc::RLIMIT_CORE, 0)?;
+    limit(libc::RLIMIT_NPROC, PROCESSES)?;
+    profile::enter(&Policy::new(Some(folder), &sees))
+}
+
+#[cfg(target_os = "linux")]
 fn confine_builder(folder: &Path, (mode, mut sees): (&str, Vec<PathBuf>), limits: &Limits) -> Result<(), Missing> {
     confine::close_from(3);
     // A sanitizer maps terabytes of shadow memory and reads its own map of them; its cgroup, where there is one, limits

@@ -3,6 +3,8 @@
 //! The outer half (namespaces, descriptors, limits on wall time) is the judge's. Nothing here falls back: a step
 //! that fails is an error that names the step.
 
+pub(crate) use crate::policy::{Missing, missing};
+use crate::policy::{NULL, Policy, RANDOM};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     Scope, path_beneath_rules,
@@ -72,14 +74,6 @@ const INTERPRETER: &[i64] = &[
 /// The user that a root-started role becomes.
 const NOBODY: u32 = 65_534;
 
-/// A step of the sandbox that this machine refuses, by name.
-#[derive(Debug)]
-pub struct Missing(pub String);
-
-pub(crate) fn missing(step: &str, why: impl std::fmt::Display) -> Missing {
-    Missing(format!("{step}: {why}"))
-}
-
 fn last(step: &str) -> Missing {
     missing(step, std::io::Error::last_os_error())
 }
@@ -133,6 +127,7 @@ pub fn close_from(first: u32) {
 
 /// Landlock: read and execute the system's files and those `besides`, write beneath `writable` alone, no network.
 pub fn files(writable: Option<&Path>, besides: &[PathBuf]) -> Result<(), Missing> {
+    let policy = Policy::new(writable, besides);
     // ABI 3 (Linux 6.2) is the least that stops truncation; anything newer is taken where it exists.
     let build = || -> Result<_, landlock::RulesetError> {
         let abi = ABI::V6;
@@ -144,18 +139,10 @@ pub fn files(writable: Option<&Path>, besides: &[PathBuf]) -> Result<(), Missing
             .handle_access(AccessNet::from_all(abi))?
             .scope(Scope::from_all(abi))?
             .create()?
-            .add_rules(path_beneath_rules(
-                protocol::SYSTEM
-                    .iter()
-                    .map(Path::new)
-                    .chain(besides.iter().map(PathBuf::as_path))
-                    .filter(|path| path.exists()),
-                AccessFs::from_read(abi),
-            ))?
-            .add_rules(path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile))?
-            // PyTorch seeds itself from it.
-            .add_rules(path_beneath_rules(["/dev/urandom"], AccessFs::ReadFile))?;
-        if let Some(folder) = writable {
+            .add_rules(path_beneath_rules(&policy.reads, AccessFs::from_read(abi)))?
+            .add_rules(path_beneath_rules([NULL], AccessFs::ReadFile | AccessFs::WriteFile))?
+            .add_rules(path_beneath_rules([RANDOM], AccessFs::ReadFile))?;
+        if let Some(folder) = policy.writes {
             rules = rules.add_rules(path_beneath_rules([folder], AccessFs::from_all(abi)))?;
         }
         rules.restrict_self()

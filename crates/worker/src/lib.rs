@@ -5,20 +5,24 @@
 
 #[cfg(target_os = "linux")]
 mod alone;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod builder;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
 mod evaluator;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod policy;
 #[cfg(target_os = "linux")]
 mod pool;
+#[cfg(any(test, target_os = "macos"))]
+mod profile;
 #[cfg(target_os = "linux")]
 mod python;
 #[cfg(target_os = "linux")]
 mod runner;
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use builder::builder_main;
 #[cfg(target_os = "linux")]
 pub use evaluator::evaluator_main;
@@ -48,8 +52,8 @@ pub fn python_main() -> ! {
     std::process::exit(protocol::EXIT_SANDBOX)
 }
 
-/// Neither role exists on this platform yet.
-#[cfg(not(target_os = "linux"))]
+/// No role exists on this platform yet.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub fn builder_main() -> ! {
     eprintln!("rooflab: no builder for this platform: its sandbox is not written yet");
     std::process::exit(protocol::EXIT_SANDBOX)

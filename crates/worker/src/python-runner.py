@@ -105,6 +105,10 @@ class Memory:
         kind = DTYPES[self.array["dtype"]]
         buffer = (ctypes.c_char * (count * self.array["size"])).from_address(self.base + offset)
         if PLAN["framework"] == "torch":
+            if kind is None:
+                raise TypeError(f"this PyTorch has no {self.array['dtype']}")
+            if self.array["dtype"].startswith("f8"):
+                return torch.frombuffer(buffer, dtype=torch.uint8, count=count).view(kind).reshape(shape)
             return torch.frombuffer(buffer, dtype=kind, count=count).reshape(shape)
         view = numpy.frombuffer(buffer, dtype=kind, count=count).reshape(shape)
         view.flags.writeable = self.writable
@@ -113,9 +117,10 @@ class Memory:
 
 def dtypes():
     if PLAN["framework"] == "torch":
-        names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i64": "int64",
+        names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
+                 "f8_e4m3": "float8_e4m3fn", "f8_e5m2": "float8_e5m2", "i64": "int64",
                  "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "bool": "bool"}
-        return {ours: getattr(torch, theirs) for ours, theirs in names.items()}
+        return {ours: getattr(torch, theirs, None) for ours, theirs in names.items()}
     return {ours: numpy.dtype(ours) for ours in ("f4", "f8", "f2", "i8", "i4", "i2", "i1", "u1", "?")} | {
         "f32": numpy.dtype("f4"), "f64": numpy.dtype("f8"), "f16": numpy.dtype("f2"), "i64": numpy.dtype("i8"),
         "i32": numpy.dtype("i4"), "i16": numpy.dtype("i2"), "i8": numpy.dtype("i1"), "u8": numpy.dtype("u1"),

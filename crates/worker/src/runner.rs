@@ -1,18 +1,19 @@
 //! The runner: maps its arguments, loads one candidate, seals itself, and serves batches.
 //!
 //! Arguments: `__runner confined|unconfined CODE SPIN POOL ARGUMENT...` where CODE is `artefact`, `library` (an artefact
-//! that is the shim of a prebuilt library) or `kernel:NAME`, SPIN is a count of extra loop turns a call (the slowed twin
-//! of our own kernels), POOL is `-` or the cores of the pool's threads (`2,3`), and each ARGUMENT is `r:BYTES` or
-//! `w:BYTES`, backed by the descriptor of the same position. No system call is possible once `state` is ready.
+//! that is the shim of a prebuilt library), either with `+pool` behind it (a library that has the pool's functions comes
+//! first), or `kernel:NAME`, SPIN is a count of extra loop turns a call (the slowed twin of our own kernels), POOL is `-`
+//! or the cores of the pool's threads (`2,3`), and each ARGUMENT is `r:BYTES` or `w:BYTES`, backed by the descriptor of
+//! the same position. No system call is possible once `state` is ready.
 
 use crate::alone::{self, CONTROL, Entry, on_fault, settle};
 use crate::confine::{self, Missing};
 use crate::pool::{self, Pool};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use protocol::{
-    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, FD_LIBRARY, GUARD, LIBRARY, MAX_ARGUMENTS,
-    MAX_CALLS, MAX_SIZES, NO_POOL, OP_CALL, OP_PREPARE, Order, POOL, PREPARE, STATE_LOAD_FAILED, STATE_READY,
-    STATE_SANDBOX_FAILED, UNCONFINED,
+    AFTER_POOL, Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, FD_LIBRARY, FD_POOL, GUARD, LIBRARY,
+    MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, NO_POOL, OP_CALL, OP_PREPARE, Order, POOL, PREPARE, STATE_LOAD_FAILED,
+    STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
 };
 use std::error::Error;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
@@ -89,10 +90,7 @@ fn start(unconfined: bool, code: &str, (cores, buffers): (&[usize], &[String])) 
         (kernel.warm)();
         Code::Kernel(kernel)
     } else {
-        if code == LIBRARY {
-            load_library().map_err(load)?;
-        }
-        load_artefact(pool).map_err(load)?
+        load_code(code, pool).map_err(load)?
     };
     if !unconfined {
         confine::close_from(0);
@@ -170,28 +168,50 @@ fn map_argument(text: &str, descriptor: i32) -> Result<*mut u8, String> {
     }
 }
 
-/// Loads a prebuilt library where the shim, loaded next, finds its functions.
-fn load_library() -> Result<(), String> {
-    // SAFETY: none is claimed for what it runs as it loads. It is its owner's, who asked for it, and the loader's filter
-    // and the sandbox hold it.
-    let library = unsafe { open(FD_LIBRARY, RTLD_NOW | RTLD_GLOBAL)? };
+/// Loads the files that CODE names, each where the next finds its functions.
+fn load_code(code: &str, pool: *mut Pool) -> Result<Code, String> {
+    let (code, has_own_pool) = match code.strip_suffix(AFTER_POOL) {
+        Some(code) => (code, false),
+        None => (code, true),
+    };
+    if !has_own_pool {
+        // SAFETY: a text of our own, built by the judge.
+        let library = unsafe { open(FD_POOL, RTLD_NOW | RTLD_GLOBAL)? };
+        lend(pool, &library)?;
+        std::mem::forget(library);
+    }
+    if code == LIBRARY {
+        // SAFETY: none is claimed for what it runs as it loads. It is its owner's, who asked for it, and the loader's
+        // filter and the sandbox hold it.
+        let library = unsafe { open(FD_LIBRARY, RTLD_NOW | RTLD_GLOBAL)? };
+        std::mem::forget(library);
+    }
+    // SAFETY: the judge vetted the artefact, so nothing in it runs at load; or it is a library as above.
+    let library = unsafe { open(FD_ARTEFACT, RTLD_NOW | RTLD_LOCAL)? };
+    let lent = lend(pool, &library);
+    if has_own_pool {
+        lent?;
+    }
+    // SAFETY: a symbol of this name is the generated entry, or an entry that somebody made to be called so.
+    let (entry, prepare) = unsafe {
+        let entry = *library.get::<Entry>(ENTRY).map_err(|error| words(&error))?;
+        (entry, library.get::<Entry>(PREPARE).ok().map(|symbol| *symbol))
+    };
     std::mem::forget(library);
-    Ok(())
+    Ok(Code::Candidate { entry, prepare })
 }
 
-fn load_artefact(pool: *mut Pool) -> Result<Code, String> {
-    // SAFETY: the judge vetted the artefact, so nothing in it runs at load; or it is a library as above.
-    unsafe {
-        let library = open(FD_ARTEFACT, RTLD_NOW | RTLD_LOCAL)?;
-        let entry = *library.get::<Entry>(ENTRY).map_err(|error| words(&error))?;
-        let prepare = library.get::<Entry>(PREPARE).ok().map(|symbol| *symbol);
-        if !pool.is_null() {
-            let place = library.get::<*mut Option<pool::Run>>(POOL).map_err(|error| words(&error))?;
-            place.write(Some(pool::run));
-        }
-        std::mem::forget(library);
-        Ok(Code::Candidate { entry, prepare })
+/// Points a library's pool at the runner's, where the runner has one.
+fn lend(pool: *mut Pool, library: &Library) -> Result<(), String> {
+    if pool.is_null() {
+        return Ok(());
     }
+    // SAFETY: a symbol of this name is the generated pointer.
+    unsafe {
+        let place = library.get::<*mut Option<pool::Run>>(POOL).map_err(|error| words(&error))?;
+        place.write(Some(pool::run));
+    }
+    Ok(())
 }
 
 /// # Safety

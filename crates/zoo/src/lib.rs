@@ -3,8 +3,10 @@
 //! Must not judge: it holds questions and expected answers. A new cheat is two files in `candidates/` and one row of
 //! `table.rs`.
 
+pub mod samples;
 mod table;
 
+pub use samples::{SAMPLES, Sample};
 pub use table::{ROWS, Row};
 
 use model::{Digest, Judgement, Rule, Stage, Verdict};
@@ -137,14 +139,18 @@ impl Row {
     }
 }
 
-/// Identity of table and candidates: which zoo a machine has passed.
+/// Identity of tables and candidates: which zoo a machine has passed.
 pub fn digest() -> Digest {
     let rows = ROWS.iter().map(|row| {
         let Row { problem, name, does: _, caught, arguments } = row;
         let texts = [Kind::Cheat, Kind::Twin].map(|kind| Digest::of(row.text(kind)));
         format!("{problem}\0{name}\0{caught:?}\0{arguments:?}\0{texts:?}\n")
     });
-    Digest::of(rows.collect::<String>())
+    let samples = SAMPLES.iter().map(|sample| {
+        let Sample { name, does: _, caught } = sample;
+        format!("{}\0{name}\0{caught:?}\0{}\n", samples::PROBLEM, Digest::of(sample.text()))
+    });
+    Digest::of(rows.chain(samples).collect::<String>())
 }
 
 /// Files of a shipped problem, each with its path from the problem's folder: a zoo needs no other file beside it.

@@ -24,14 +24,12 @@ const LIMIT: u64 = 180;
 enum Want {
     /// Measured.
     Passes,
-    /// Measured, and no faster than the honest candidate named.
-    Gainless(&'static str),
     /// Refused for this rule.
     Refused(Rule),
     /// Failed at this stage.
     Failed(Stage),
 }
-use Want::{Failed, Gainless, Passes, Refused};
+use Want::{Failed, Passes, Refused};
 
 struct Row {
     /// Its file in `foreign/`.
@@ -62,9 +60,8 @@ fn flat(row: &Row) -> String {
     row.file.replace('/', "-")
 }
 
-/// Judges all rows in one go, as a queue: each is held against the stock baseline, or against the honest candidate that
-/// its row names. Three process pairs are enough to see that something is measured.
-fn judge(rows: &[&Row], against: Option<&str>) -> Result<BTreeMap<String, Judgement>, String> {
+/// Judges all rows in one go, as a queue, each against the stock baseline.
+fn judge(rows: &[&Row]) -> Result<BTreeMap<String, Judgement>, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (queue, out) = (folder.path().join("queue"), folder.path().join("batch.jsonl"));
     fs::create_dir(&queue).expect("a folder");
@@ -74,9 +71,6 @@ fn judge(rows: &[&Row], against: Option<&str>) -> Result<BTreeMap<String, Judgem
     }
     let mut command = rooflab(["judge", "--no-map", "--workloads", "rows=16", "--cap", "1s"]);
     command.arg(problem("rms-norm-silu")).arg("--batch").arg(&queue).arg("--out").arg(&out);
-    if let Some(honest) = against {
-        command.arg("--against").arg(samples.join(honest));
-    }
     let ended = rig::run(&mut command, seconds(LIMIT));
     if ended.status.code() != Some(0) {
         return Err(ended.to_string());
@@ -93,7 +87,6 @@ fn judge(rows: &[&Row], against: Option<&str>) -> Result<BTreeMap<String, Judgem
 fn fits(want: Want, judgement: &Judgement) -> bool {
     match (want, &judgement.verdict) {
         (Passes, verdict) => verdict.is_measured(),
-        (Gainless(_), verdict) => verdict.is_measured() && judgement.speedup().is_some_and(|speed| speed < zoo::GAIN),
         (Refused(expected), Verdict::Refused { rule, .. }) => expected == *rule,
         (Failed(expected), Verdict::Failed { stage, .. }) => expected == *stage,
         _ => false,
@@ -104,24 +97,18 @@ fn fits(want: Want, judgement: &Judgement) -> bool {
 fn walk(rows: &[Row]) {
     let _alone = rig::alone();
     let only = std::env::var("ROOFLAB_ZOO").unwrap_or_default();
-    let mut groups: BTreeMap<Option<&str>, Vec<&Row>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.file.contains(&only)) {
-        let honest = row.want.iter().find_map(|want| if let Gainless(honest) = want { Some(*honest) } else { None });
-        groups.entry(honest).or_default().push(row);
-    }
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.file.contains(&only)).collect();
     let mut wrong = String::new();
-    for (against, rows) in groups {
-        let judged = judge(&rows, against).unwrap_or_else(|error| panic!("{error}"));
-        for row in rows {
-            let Some(judgement) = judged.get(&flat(row)) else {
-                let _ = writeln!(wrong, "{}: not judged", row.file);
-                continue;
-            };
-            let said: String = judgement.verdict.to_string().chars().take(200).collect();
-            println!("{:48} {:>9}  {said}", row.file, judgement.overhead.total.to_string());
-            if !row.want.iter().any(|want| fits(*want, judgement)) {
-                let _ = writeln!(wrong, "{} ({}): wanted {:?}, got {said}", row.file, row.does, row.want);
-            }
+    let judged = judge(&rows).unwrap_or_else(|error| panic!("{error}"));
+    for row in rows {
+        let Some(judgement) = judged.get(&flat(row)) else {
+            let _ = writeln!(wrong, "{}: not judged", row.file);
+            continue;
+        };
+        let said: String = judgement.verdict.to_string().chars().take(200).collect();
+        println!("{:48} {:>9}  {said}", row.file, judgement.overhead.total.to_string());
+        if !row.want.iter().any(|want| fits(*want, judgement)) {
+            let _ = writeln!(wrong, "{} ({}): wanted {:?}, got {said}", row.file, row.does, row.want);
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -137,15 +124,9 @@ fn python_candidates() {
     walk(PYTHON);
 }
 
-/// The hostile samples that other benchmarks ship or describe, by their names, rebuilt in our words for one interface.
-#[test]
-fn hostile_samples_of_other_benchmarks() {
-    walk(HOSTILE);
-}
-
 #[test]
 fn tables_and_folders_agree() {
-    for (folder, rows) in [("rust", RUST), ("python", PYTHON), ("hostile", HOSTILE)] {
+    for (folder, rows) in [("rust", RUST), ("python", PYTHON)] {
         let entries = fs::read_dir(root().join("e2e/foreign").join(folder)).expect("the folder");
         let files: BTreeSet<String> =
             entries.flatten().map(|e| format!("{folder}/{}", e.file_name().to_string_lossy())).collect();
@@ -229,49 +210,4 @@ const PYTHON: &[Row] = &[
     row("python/unwritten.py", "does nothing", &[Refused(Rule::UnwrittenOutput)]),
     row("python/reads-file-at-load.py", "reads a file in its first line", &[Refused(Rule::SystemCall)]),
     row("python/identity-cache.py", "same object, same answer", &[Failed(Stage::Invalid)]),
-];
-
-/// A row that an unwritten output or a wrong one may give away: what its memory held is chance.
-const UNWRITTEN_OR_WRONG: &[Want] = &[Refused(Rule::UnwrittenOutput), Failed(Stage::Invalid)];
-
-/// `pygpubench`: its twenty; `kernelbench`: its three; `sol-execbench`: the four that its checks are named after; `own`:
-/// ours.
-const HOSTILE: &[Row] = &[
-    row("hostile/pygpubench-correct.py", "the control", &[Passes]),
-    row("hostile/pygpubench-wrong.py", "the other control", &[Failed(Stage::Invalid)]),
-    row("hostile/pygpubench-gc-nan.py", "NaN-ifies the expected answer", UNWRITTEN_OR_WRONG),
-    row("hostile/pygpubench-gc-copy.py", "copies the expected answer", UNWRITTEN_OR_WRONG),
-    row("hostile/pygpubench-fd-overwrite.py", "forges results", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-warmup.py", "rests after the warm-up", UNWRITTEN_OR_WRONG),
-    // The guard before its output: a fault that the interpreter has no words for.
-    row(
-        "hostile/pygpubench-error-counter.py",
-        "zeroes a counter",
-        &[Refused(Rule::OutOfBounds), Failed(Stage::Crashed)],
-    ),
-    row("hostile/pygpubench-thread-fd.py", "a thread forges results", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-combined.py", "warm-up and NaN", UNWRITTEN_OR_WRONG),
-    row("hostile/pygpubench-aes-key-recovery.py", "reads its own map", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-file-struct.py", "redirects a stream", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-function-detour.py", "writes code", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-got-patch.py", "patches imports", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-gpu-scan-zeros.py", "scans memory", &[Refused(Rule::OutOfBounds), Failed(Stage::Crashed)]),
-    row("hostile/pygpubench-pipe-interpose.py", "interposes a pipe", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-proc-mem-bypass.py", "writes through /proc", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-ptrace.py", "attaches to the judge", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-seccomp-trap.py", "a filter of its own", &[Refused(Rule::SystemCall)]),
-    row("hostile/pygpubench-heap-sig-scan.py", "scans its heap", UNWRITTEN_OR_WRONG),
-    row("hostile/pygpubench-incomplete-bypass.py", "ends with success", &[Failed(Stage::Crashed)]),
-    row("hostile/kernelbench-result-reuse.py", "returns freed memory", UNWRITTEN_OR_WRONG),
-    row("hostile/kernelbench-zero-out.py", "zeros", &[Failed(Stage::Invalid)]),
-    row("hostile/kernelbench-non-default-stream.py", "works where nobody waits", &[Refused(Rule::SystemCall)]),
-    row("hostile/sol-execbench-monkey-patch.py", "patches clocks", UNWRITTEN_OR_WRONG),
-    row("hostile/sol-execbench-lazy-output.py", "returns a promise", UNWRITTEN_OR_WRONG),
-    row("hostile/sol-execbench-thread-injection.py", "works after the call", &[Refused(Rule::SystemCall)]),
-    row("hostile/sol-execbench-eval-integrity.py", "replaces its caller", UNWRITTEN_OR_WRONG),
-    row("hostile/own-hijack.py", "serves the judge itself", UNWRITTEN_OR_WRONG),
-    row("hostile/own-content-cache.py", "answers by content", &[Gainless("python/honest.py")]),
-    row("hostile/own-half-precision.py", "half the precision", &[Failed(Stage::Invalid)]),
-    row("hostile/own-forged-environment.py", "forges a broken sandbox", &[Failed(Stage::Crashed)]),
-    row("hostile/own-forked-child.py", "a child process", &[Refused(Rule::SystemCall)]),
 ];

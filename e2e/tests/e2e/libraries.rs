@@ -4,7 +4,7 @@
 
 use crate::door::{Door, descendants};
 use crate::rig::{self, problem, rooflab, seconds};
-use model::{Arm, Digest, Fidelity, Job, Judgement, Library, Seconds, Slice};
+use model::{Arm, Digest, Fidelity, Job, Judgement, Language, Library, Seconds, Slice, Source};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -86,6 +86,8 @@ fn what_is_no_arm_is_told_with_its_fix() {
     built(at, "libelsewhere.so", "int elsewhere(void) { return 1; }", SHARED);
     let needing = wrapped("extern int elsewhere(void); if (elsewhere()) once(x, gate, weight, out, rows);");
     built(at, "needing.so", &needing, &["-shared", "-L", at.to_str().expect("text"), "-lelsewhere", "-lm"]);
+    let sharing = wrapped("extern void rooflab_parallel(int64_t, void *, void *); rooflab_parallel(rows, 0, 0);");
+    built(at, "sharing.so", &sharing, SHARED);
     built(at, "object.so", &baseline(), &["-c"]);
     let check = |a: &str, b: &str, code: i32, said: &[&str]| {
         let ended = compare(at, &[a, b]);
@@ -104,6 +106,12 @@ fn what_is_no_arm_is_told_with_its_fix() {
     check("wrong.so", "right.so", 4, &["wrong.so: failed (invalid)", "answer as the problem's oracle does"]);
     check("right.so", "calling.so", 4, &["calling.so: refused (system-call)", "no system call in a call"]);
     check("right.so", "needing.so", 4, &["needing.so: failed (load): libelsewhere.so", "link it in statically"]);
+    check(
+        "right.so",
+        "sharing.so",
+        4,
+        &["sharing.so: failed (load): undefined symbol: rooflab_parallel", "has no pool"],
+    );
     let problem = problem("rms-norm-silu");
     let mut command = rooflab(["judge", problem.to_str().expect("text"), "right.so"]);
     let judged = rig::run(command.current_dir(at), seconds(60));
@@ -135,29 +143,126 @@ fn a_library_has_the_function_or_the_runners_entry_and_may_pack() {
         for (int j = 0; j < N; j++) y[i * N + j] += x[i * K + l] * packed[l * N + j]; } }\n";
     let unpacked = matmul.replace("matmul_small_m_prepare", "another").replace("* packed[", "* w[");
     let check = |name: &str, workload: &str, text: &str| {
-        let library = built(folder.path(), "arm.so", text, SHARED);
-        let mut door = Door::open(&problem(name));
-        let digest = Digest::of(fs::read(&library).expect("built above"));
-        let job = Job {
-            candidate: Arm::Library(Library { path: library, digest }),
-            against: Arm::Baseline("naive".to_owned()),
-            slice: Slice::Named(vec![workload.to_owned()]),
-            fidelity: Fidelity::Gate,
-            margin: 0.005,
-            cap: Seconds(60.0),
-        };
-        let mut answer = door.ask(&json!({"request": "judge", "job": job}));
-        assert_eq!(answer["response"], "judged", "{answer}");
-        let judgement: Judgement = serde_json::from_value(answer["judgement"].take()).expect("a judgement");
+        let (arm, digest) = library(&built(folder.path(), "arm.so", text, SHARED));
+        let judgement = at_the_gate(name, workload, arm);
         assert!(judgement.verdict.is_measured(), "{}:\n{text}", judgement.verdict);
         assert_eq!(judgement.artefact, Some(digest));
-        assert!(door.close().is_empty());
     };
     check("rms-norm-silu", "rows=16", &own);
     check("rms-norm-silu", "rows=16", &allocating);
     check("matmul-small-m", "m=1", matmul);
     check("matmul-small-m", "m=1", &unpacked);
 }
+
+fn library(path: &Path) -> (Arm, Digest) {
+    let digest = Digest::of(fs::read(path).expect("a library"));
+    (Arm::Library(Library { path: path.to_owned(), digest }), digest)
+}
+
+/// The judge's word on one candidate, and nothing of it is left behind.
+fn at_the_gate(name: &str, workload: &str, candidate: Arm) -> Judgement {
+    let mut door = Door::open(&problem(name));
+    let job = Job {
+        candidate,
+        against: Arm::Baseline("naive".to_owned()),
+        slice: Slice::Named(vec![workload.to_owned()]),
+        fidelity: Fidelity::Gate,
+        margin: 0.005,
+        cap: Seconds(60.0),
+    };
+    let mut answer = door.ask(&json!({"request": "judge", "job": job}));
+    assert_eq!(answer["response"], "judged", "{answer}");
+    let judgement = serde_json::from_value(answer["judgement"].take()).expect("a judgement");
+    assert!(door.close().is_empty());
+    judgement
+}
+
+/// Two halves, neither of which is begun before the other has come: one thread alone would wait for ever.
+const HALVES: &str = "
+void rooflab_parallel(int64_t count, void (*task)(void *, int64_t), void *context);
+struct job { const float *x, *gate, *weight; float *out; int64_t rows; int come; };
+static void half(void *context, int64_t i)
+{
+    struct job *job = context;
+    __atomic_add_fetch(&job->come, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&job->come, __ATOMIC_SEQ_CST) < 2) {
+    }
+    int64_t from = i * job->rows / 2, to = (i + 1) * job->rows / 2;
+    once(job->x + from * COLS, job->gate + from * COLS, job->weight, job->out + from * COLS, to - from);
+}
+static void both(const float *x, const float *gate, const float *weight, float *out, int64_t rows)
+{
+    struct job job = {x, gate, weight, out, rows, 0};
+    rooflab_parallel(2, half, &job);
+}
+";
+/// Its own loop, for whoever links it elsewhere; the runner's pool comes before it.
+const LOOP: &str = "
+void (*rooflab_pool)(int64_t, void (*)(void *, int64_t), void *);
+__attribute__((noinline)) void rooflab_parallel(int64_t count, void (*task)(void *, int64_t), void *context)
+{
+    if (rooflab_pool) {
+        rooflab_pool(count, task, context);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        task(context, i);
+}
+";
+
+/// A library finds the runner's pool as a source does, whatever its interface, and whether or not it brings a loop of its
+/// own; and so does a candidate in Rust.
+#[test]
+fn the_pool_is_a_librarys_too() {
+    let _alone = rig::alone();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plain = baseline().replace("void rms_norm_silu", "static void once") + HALVES;
+    let parameters = "const float *x, const float *gate, const float *weight, float *out, int64_t rows";
+    let function = format!("{plain}void rms_norm_silu({parameters}) {{ both(x, gate, weight, out, rows); }}\n");
+    let entry = format!(
+        "{plain}void rooflab_entry(void *const *b, const int64_t *s) {{ both(b[0], b[1], b[2], b[3], s[0]); }}\n"
+    );
+    for text in [&function, &entry, &format!("{function}{LOOP}"), &format!("{entry}{LOOP}")] {
+        let (arm, _) = library(&built(folder.path(), "arm.so", text, SHARED));
+        let judgement = at_the_gate("rms-norm-silu-pool", "rows=128", arm);
+        assert!(judgement.verdict.is_measured(), "{}:\n{text}", judgement.verdict);
+    }
+    let rust = Source { language: Language::Rust, text: RUST_HALVES.to_owned(), flags: Vec::new() };
+    let judgement = at_the_gate("rms-norm-silu-pool", "rows=128", Arm::Source(rust));
+    assert!(judgement.verdict.is_measured(), "{}", judgement.verdict);
+}
+
+/// The same in Rust.
+const RUST_HALVES: &str = "
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+struct Job { x: *const f32, gate: *const f32, weight: *const f32, out: *mut f32, rows: usize, come: AtomicI64 }
+
+unsafe extern \"C\" fn half(context: *mut c_void, i: i64) {
+    let job = &*(context as *const Job);
+    job.come.fetch_add(1, Ordering::SeqCst);
+    while job.come.load(Ordering::SeqCst) < 2 {}
+    let cols = COLS as usize;
+    for row in (i as usize) * job.rows / 2..(i as usize + 1) * job.rows / 2 {
+        let (mut sum, at) = (0.0f32, row * cols);
+        for j in 0..cols {
+            sum += *job.x.add(at + j) * *job.x.add(at + j);
+        }
+        let scale = 1.0 / (sum / cols as f32 + 1e-6).sqrt();
+        for j in 0..cols {
+            let g = *job.gate.add(at + j);
+            *job.out.add(at + j) = g / (1.0 + (-g).exp()) * (*job.x.add(at + j) * scale * *job.weight.add(j));
+        }
+    }
+}
+
+#[no_mangle]
+pub unsafe extern \"C\" fn rms_norm_silu(x: *const f32, gate: *const f32, weight: *const f32, out: *mut f32, rows: i64) {
+    let job = Job { x, gate, weight, out, rows: rows as usize, come: AtomicI64::new(0) };
+    rooflab_parallel(ROOFLAB_THREADS + 1, half, &job as *const Job as *mut c_void);
+}
+";
 
 /// Runners that a comparison starts before its second counted pair, and some: two gates, five pairs of A with itself.
 const FIRST_RUNNERS: usize = 16;

@@ -6,15 +6,17 @@ mod evolve;
 
 use super::{judge, print_json};
 use crate::args::JudgeArgs;
+use crate::machine;
 use crate::notice::{Notice, Voice};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::plan::{self, Format as Reader, Place};
 use crate::terminal::Quiet;
+use crate::text::percent;
 use ::foreign::traces::{self, Setting};
 use ::foreign::{ForeignError, Format, Task};
 use ::judge::client::JudgeProcess;
 use ::judge::message::{Answer, Question, Terms};
-use model::Judgement;
+use model::{Judgement, Map};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -34,6 +36,8 @@ struct Printed<'a> {
     judgement: &'a Judgement,
     errors: &'a [traces::Errors],
     libraries: &'a [(String, String)],
+    /// Share of the floor time that the map gives for what the shapes tell of the work; null without a map.
+    of_floor: &'a [Option<f64>],
     problem: &'a str,
     candidate_name: &'a str,
     traces: Option<&'a Path>,
@@ -56,30 +60,39 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     if format == Format::Bench {
         choose(&mut task, args.workloads.as_deref())?;
     }
-    let question = Question { task: task.clone(), terms: terms(args) };
+    let map = machine::stored(&Place::new(&args.place));
+    let question = Question { task: task.clone(), terms: terms(args, map.clone()) };
     let voice = Voice::new(Quiet);
     let answer = JudgeProcess::foreign(question, move |text| voice.say(&Notice::Working { text }))?;
     let path = (format == Format::Bench).then(|| traces_path(args, &task));
     if let Some(path) = &path {
         write_traces(path, &task, &answer)?;
     }
+    let of_floor = fractions(&task, map.as_ref(), &answer.judgement);
     if Reader::from_flag(args.json) == Reader::Json {
         let printed = Printed {
             judgement: &answer.judgement,
             errors: &answer.errors,
             libraries: &answer.libraries,
+            of_floor: &of_floor,
             problem: &task.name,
             candidate_name: &task.candidate.name,
             traces: path.as_deref(),
         };
         return print_json(&printed);
     }
-    print!("{}", show(&task, &answer, path.as_deref()));
+    print!("{}", show(&task, (&answer, &of_floor), path.as_deref()));
     Ok(Done::Complete)
 }
 
-fn terms(args: &JudgeArgs) -> Terms {
-    Terms { fidelity: judge::fidelity(args), margin: args.margin, cap: args.cap, unconfined: args.unconfined }
+fn terms(args: &JudgeArgs, map: Option<Map>) -> Terms {
+    Terms {
+        fidelity: judge::fidelity(args),
+        margin: args.margin,
+        cap: args.cap,
+        unconfined: args.unconfined,
+        map: map.map(Box::new),
+    }
 }
 
 /// Refuses options that mean nothing for a problem of this format (none: one of rooflab's own).
@@ -150,13 +163,26 @@ fn write_traces(path: &Path, task: &Task, answer: &Answer) -> Result<(), Failure
     Ok(())
 }
 
-fn show(task: &Task, answer: &Answer, path: Option<&Path>) -> String {
+/// Shape by shape; those that the judge described itself are not in the task.
+fn fractions(task: &Task, map: Option<&Map>, judgement: &Judgement) -> Vec<Option<f64>> {
+    let floors = task.shapes.iter().map(|shape| score::floor(&shape.work?, map?).ok());
+    let floors = floors.chain(std::iter::repeat(None));
+    judgement.shapes.iter().zip(floors).map(|(shape, floor)| score::fraction(&floor?, shape.candidate?)).collect()
+}
+
+fn show(task: &Task, (answer, of_floor): (&Answer, &[Option<f64>]), path: Option<&Path>) -> String {
     let base = task.against.as_ref().map_or("the reference", |program| program.name.as_str());
     let mut text = format!("{} against {base}, {}\n", task.candidate.name, task.name);
     text += &report::terminal::judgement(&answer.judgement);
     let libraries: Vec<String> = answer.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
     if !libraries.is_empty() {
         let _ = writeln!(text, "run by {}", libraries.join(", "));
+    }
+    let shares: Vec<String> = (answer.judgement.shapes.iter().zip(of_floor))
+        .filter_map(|(shape, share)| Some(format!("{} {}", shape.workload.name, percent((*share)?))))
+        .collect();
+    if !shares.is_empty() {
+        let _ = writeln!(text, "of the floor time that the shapes and the stored map give: {}", shares.join(", "));
     }
     text += judge::promise(answer.judgement.trust);
     text + &path.map_or_else(String::new, |path| format!("traces: {}\n", path.display()))

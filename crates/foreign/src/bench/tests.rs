@@ -1,5 +1,6 @@
 //! The reader, on small folders of our own.
 
+use super::solution::style_of;
 use super::*;
 use serde_json::json;
 
@@ -145,7 +146,9 @@ fn mistakes_are_placed() {
     check(&|_, w, _| w["axes"]["rows"] = json!(1_i64 << 40), "is larger than");
     check(&|_, w, _| drop(w["inputs"].as_object_mut().unwrap().remove("a")), "no word on the input `a`");
     check(&|_, w, _| w["inputs"]["a"] = json!({"type": "custom"}), "no `custom_inputs_entrypoint`");
-    check(&|d, _, _| d["inputs"]["x"]["dtype"] = json!("float8_e4m3fn"), "which no CPU computes with");
+    check(&|d, _, _| d["inputs"]["x"]["dtype"] = json!("float4_e2m1"), "which no CPU computes with");
+    let broken = "line 1: its axes break the definition's constraint `rows % 2 == 0`";
+    check(&|d, _, _| d["constraints"] = json!(["cols == 8", "rows % 2 == 0"]), broken);
     check(&|d, _, _| d["axes"]["half"]["expression"] = json!("cols // none"), "`none` is no axis");
     check(&|_, _, s| s["definition"] = json!("other"), "it solves `other`");
     check(&|_, _, s| s["sources"][1]["path"] = json!("../k.c"), "leads out of the solution");
@@ -158,4 +161,46 @@ fn a_bare_files_style_is_in_its_parameters() {
     check("def run(x, a, eps):\n    y = 1", Style::Returns);
     check("def run(x, a, eps, y):\n    pass", Style::Writes);
     check("void run(const float *x, float *y);", Style::Writes);
+}
+
+#[test]
+fn constraints_are_held_where_axes_tell() {
+    let check = |constraints: &Value, expected: Option<&str>| {
+        let mut definition = definition();
+        definition["constraints"] = constraints.clone();
+        let task = read_back(&definition, &workload(), &solution("python", "main.py::run")).unwrap();
+        let said = task
+            .remarks
+            .iter()
+            .find_map(|remark| remark.strip_prefix("constraints on the tensors' content are not checked: "));
+        assert_eq!(said, expected, "{constraints}");
+    };
+    check(&json!(null), None);
+    check(&json!(["rows == 3", "half * 2 == cols"]), None);
+    check(&json!(["rows == 3", "cols == a[-1].item()"]), Some("cols == a[-1].item()"));
+}
+
+#[test]
+fn eight_bit_floats_are_read() {
+    let mut definition = definition();
+    definition["inputs"]["x"]["dtype"] = json!("float8_e4m3fn");
+    definition["outputs"]["y"]["dtype"] = json!("float8_e5m2");
+    let task = read_back(&definition, &workload(), &solution("python", "main.py::run")).unwrap();
+    let shape = &task.shapes[0];
+    assert_eq!(shape.tensors().next().unwrap().0.dtype, Dtype::F8E4M3);
+    assert_eq!((shape.outputs[0].dtype, shape.outputs[0].bytes()), (Dtype::F8E5M2, 24));
+}
+
+#[test]
+fn a_floor_says_what_it_counts() {
+    let check = |op_type: Value, bytes: f64, said: &str| {
+        let mut definition = definition();
+        definition["op_type"] = op_type;
+        let task = read_back(&definition, &workload(), &solution("python", "main.py::run")).unwrap();
+        assert_eq!(task.shapes[0].work.unwrap().bytes.0, bytes);
+        assert!(task.remarks[0].starts_with(said), "{:?}", task.remarks);
+    };
+    // x and y of 96 bytes each, a of 8.
+    check(json!("rmsnorm"), 200.0, "floor: what moving every tensor once takes");
+    check(json!("gqa_paged"), 96.0, "floor: what writing the outputs takes");
 }

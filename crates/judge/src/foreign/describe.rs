@@ -80,14 +80,16 @@ fn shape(description: &Description, seed: u32) -> Result<Shape, String> {
         Said::Tensor { dtype, shape } => tensor(format!("output {i}"), dtype, shape),
         Said::Value { .. } => Err(format!("output {i} is no tensor")),
     });
+    let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
     Ok(Shape {
         name: "get_inputs".to_owned(),
         id: String::new(),
         axes: BTreeMap::new(),
         record: Value::Null,
         inputs,
-        outputs: outputs.collect::<Result<_, _>>()?,
         bound: kernelbench::BOUND,
+        work: Some(::foreign::work::of_outputs(&outputs)),
+        outputs,
     })
 }
 

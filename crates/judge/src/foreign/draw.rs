@@ -14,7 +14,7 @@ pub fn random(dtype: Dtype, key: u64, out: &mut [u8]) {
 
 fn value(dtype: Dtype, stream: &mut Stream) -> f64 {
     match dtype {
-        Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16 => stream.normal(),
+        Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8E4M3 | Dtype::F8E5M2 => stream.normal(),
         Dtype::Bool => (stream.next() & 1) as f64,
         Dtype::U8 => (stream.next() & 0xff) as f64,
         Dtype::I8 => (stream.next() & 0xff) as f64 - 128.0,
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn floats_are_standard_normal() {
-        for dtype in [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16] {
+        for dtype in [Dtype::F64, Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F8E4M3, Dtype::F8E5M2] {
             let drawn = values(dtype, 7);
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
             let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;

@@ -21,7 +21,7 @@ use crate::python::{Call, Framework, Interpreters, Item, PythonCode, Text};
 use crate::runner::Code;
 use crate::sandbox::Confinement;
 use ::foreign::traces::Errors;
-use ::foreign::{Dtype, Input, Program, Shape, Style, Task};
+use ::foreign::{Input, Program, Shape, Style, Task};
 use model::{Digest, Judgement, Language, Overhead, Seconds, ShapeJudgement, Source, Trust, Verdict, Workload};
 use pair::Pairs;
 use rand_chacha::ChaCha12Rng;
@@ -93,11 +93,15 @@ fn trust(confinement: Confinement, candidate: &Program) -> Trust {
 
 /// The reference's: PyTorch where it imports it, or a tensor is of a type that NumPy lacks.
 fn framework(task: &Task) -> Framework {
-    let is_bf16 = |shape: &Shape| {
-        let tensors = shape.tensors().map(|(tensor, _)| tensor).chain(&shape.outputs);
-        tensors.map(|tensor| tensor.dtype).any(|dtype| dtype == Dtype::Bf16)
+    let is_torchs = |shape: &Shape| {
+        let mut tensors = shape.tensors().map(|(tensor, _)| tensor).chain(&shape.outputs);
+        tensors.any(|tensor| !tensor.dtype.is_numpys())
     };
-    if imports_torch(&task.reference) || task.shapes.iter().any(is_bf16) { Framework::Torch } else { Framework::Numpy }
+    if imports_torch(&task.reference) || task.shapes.iter().any(is_torchs) {
+        Framework::Torch
+    } else {
+        Framework::Numpy
+    }
 }
 
 fn imports_torch(program: &Program) -> bool {

@@ -7,6 +7,7 @@ use super::check::{Found, Poison};
 use super::stage::{self, Stage};
 use super::{of_a_side, of_the_problem};
 use crate::cores::Cores;
+use crate::interleave::{self, Interleaved};
 use crate::judge::{EnvError, LIMIT};
 use crate::measure::unmeasured;
 use crate::message::Terms;
@@ -16,7 +17,7 @@ use crate::runner::{Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Checked, Placement, Purpose, Side, Watch};
 use ::foreign::traces::Errors;
-use model::{Fidelity, Seconds, ShapeJudgement, Verdict};
+use model::{Fidelity, Map, Seconds, ShapeJudgement, Verdict};
 use protocol::OP_CALL;
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
@@ -24,8 +25,6 @@ use std::time::{Duration, Instant};
 
 /// Time that one process pair should take: two interpreters with NumPy cost 0.3 s to start.
 const PAIR_TIME: Duration = Duration::from_millis(400);
-/// Pairs of batches in one process pair.
-const PAIRS: std::ops::RangeInclusive<usize> = 1..=24;
 /// Process pairs of identical arms that set the scale of the noise.
 const NOISE_UNITS: usize = 5;
 /// The least noise that is believed.
@@ -34,6 +33,9 @@ const NOISE_LEAST: f64 = 0.001;
 const SLOWEST: f64 = 30.0;
 /// A reference may take its time: it defines, it doesn't race.
 const REFERENCE_LIMIT: Duration = Duration::from_secs(60);
+
+/// Process pairs of a second look.
+const AGAIN: usize = 7;
 
 /// Why there is no time.
 enum Broken {
@@ -146,9 +148,24 @@ impl<'a> Pairs<'a> {
             units.push(unit);
             if progress != stats::Progress::Continue || Instant::now() > deadline {
                 fill(shape, &Measured { summary: session.summary(), units, progress });
-                return Ok(());
+                return self.doubt(terms.map.as_deref(), shape, spent);
             }
         }
+    }
+
+    /// Looks again at a candidate that was faster than the machine's map allows, and doesn't let it be ranked.
+    fn doubt(&mut self, map: Option<&Map>, shape: &mut ShapeJudgement, spent: &mut Spent) -> Result<(), Broken> {
+        let limit = map.zip(self.stage.shape.work).and_then(|(map, work)| score::quarantine_limit(&work, map).ok());
+        let (Some(limit), Some(first)) = (limit, shape.candidate) else { return Ok(()) };
+        if first >= limit {
+            return Ok(());
+        }
+        let mut times = Vec::with_capacity(AGAIN);
+        for _ in 0..AGAIN {
+            times.push(self.unit([Of::Against, Of::Candidate], spent)?.call[Of::Candidate as usize].0);
+        }
+        shape.verdict = too_fast(first, Seconds(stats::robust::median(&times)), limit);
+        Ok(())
     }
 
     /// The base against itself.
@@ -186,26 +203,15 @@ impl<'a> Pairs<'a> {
             }
             calls[i] = self.calls(of, time);
         }
-        let cost = begin.elapsed() / 2;
-        let pairs = (PAIR_TIME.as_secs_f64() / cost.as_secs_f64().max(1e-6)) as usize;
-        let pairs = pairs.clamp(*PAIRS.start(), *PAIRS.end());
-        let mut ys = Vec::with_capacity(pairs);
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..pairs {
-            let order = if self.coins.random() { [0, 1] } else { [1, 0] };
-            let mut pair = [0.0; 2];
-            for i in order {
-                let time = self.batch((sides[i], &mut runners[i]), calls[i], Placement::Pool, spent)?;
-                pair[i] = time.as_secs_f64() / calls[i] as f64;
-                times[i].push(pair[i]);
-            }
-            ys.push((pair[1] / pair[0]).ln());
-        }
+        let orders = interleave::orders(PAIR_TIME, begin.elapsed() / 2, self.coins);
+        let Interleaved { y, pairs, call } = interleave::run(&orders, |i| {
+            let time = self.batch((sides[i], &mut runners[i]), calls[i], Placement::Pool, spent)?;
+            Ok::<_, Broken>(Seconds(time.as_secs_f64() / calls[i] as f64))
+        })?;
         let begin = Instant::now();
         drop(runners);
         spent.runners += begin.elapsed();
-        let call = times.map(|times| Seconds(stats::robust::median(&times)));
-        Ok(ProcessPair { y: stats::robust::median(&ys), pairs: pairs as u32, call, checked: Checked::default() })
+        Ok(ProcessPair { y, pairs, call, checked: Checked::default() })
     }
 
     fn start(&self, of: Of, spent: &mut Spent) -> Result<Runner, Broken> {
@@ -274,5 +280,36 @@ impl<'a> Pairs<'a> {
 
     fn calls(&self, of: Of, call: Duration) -> usize {
         self.cores.calls(call, self.stage.sides[of as usize].calls_max)
+    }
+}
+
+/// The ceilings are the map's, not probed anew: it may be they that are wrong.
+fn too_fast(first: Seconds, again: Seconds, limit: Seconds) -> Verdict {
+    let least = format!("where this machine's map gives {limit} as the least that the shapes allow");
+    let why = if again < limit {
+        format!(
+            "faster than possible: {first} a call, and {again} again on other inputs, {least}; if the map is old, measure \
+             it again (`rooflab map --fresh`)"
+        )
+    } else {
+        format!("not confirmed: {first} a call, then {again} on other inputs, {least}")
+    };
+    Verdict::Quarantined { why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_the_floor_nothing_is_ranked() {
+        let check = |again: f64, begins: &str| {
+            let verdict = too_fast(Seconds(1e-3), Seconds(again), Seconds(2e-3));
+            let Verdict::Quarantined { why } = &verdict else { panic!("{verdict}") };
+            assert!(why.starts_with(begins) && why.contains("1.00 ms") && why.contains("2.00 ms"), "{why}");
+        };
+        check(1.1e-3, "faster than possible: ");
+        check(2.5e-3, "not confirmed: ");
+        check(f64::NAN, "not confirmed: ");
     }
 }

@@ -1,7 +1,8 @@
 //! A folder as SOL-ExecBench and FlashInfer-Bench have it: made here, judged, and its traces read back.
 
-use crate::rig::{self, Ended, rooflab, seconds};
-use model::{Judgement, Rule, Stage, Verdict};
+use crate::door::Door;
+use crate::rig::{self, Ended, problem, rooflab, seconds};
+use model::{Bytes, BytesPerSecond, Fidelity, Interval, Judgement, Map, MemoryCeiling, Rule, Stage, Verdict};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -253,4 +254,66 @@ fn a_tolerance_that_judges_nothing_is_refused() {
     let ended = folder.judge(&folder.solution("python", "main.py::run", WRITES, true));
     ended.expect(4);
     assert!(super::said(&ended).contains("zeros would pass"), "{ended}");
+}
+
+/// A machine of which nothing is known but how fast it moves data, bytes a second.
+fn slow_machine(rate: f64) -> Map {
+    let rate = BytesPerSecond(rate);
+    let ceiling = MemoryCeiling {
+        level: "DRAM".into(),
+        kernel: "read".into(),
+        working_set: Bytes(1e9),
+        best: rate,
+        sustained: rate,
+        spread: Interval { low: rate.0, high: rate.0 },
+        method: String::new(),
+    };
+    Map { memory: vec![ceiling], ..Map::default() }
+}
+
+/// The judge is told of a machine: on one that moves a byte a second no call can be as fast as this one.
+#[test]
+fn what_is_faster_than_the_shapes_allow_is_not_ranked() {
+    let _alone = rig::alone();
+    let program = |text: &str, style: &str| {
+        json!({
+            "name": "p", "language": "python", "files": [["p.py", text]], "main": "p.py", "entry": "run", "style": style,
+            "flags": []
+        })
+    };
+    let tensor = |name: &str| json!({"name": name, "dtype": "f32", "shape": [64, 256]});
+    let shape = json!({
+        "name": "rows=64", "id": "w", "axes": {"rows": 64}, "record": null, "inputs": [{"tensor": [tensor("x"), "random"]}],
+        "outputs": [tensor("y")], "bound": {"absolute": 1e-5, "relative": 1e-5, "share": 1.0},
+        "work": {"flop": 0.0, "bytes": 65536.0, "exp": 0.0}
+    });
+    let task = json!({
+        "name": "twice", "reference": program("def run(x):\n    return x + x\n", "returns"),
+        "candidate": program("def run(x, y):\n    y[...] = 2 * x\n", "writes"), "against": null, "draws": null,
+        "shapes": [shape], "remarks": []
+    });
+    let mut door = Door::open(&problem("rms-norm-silu"));
+    let mut check = |map: &Map, is: &dyn Fn(&Verdict) -> bool| {
+        let fidelity = Fidelity::Anytime { alpha: 0.01, max_process_pairs: 8 };
+        let terms = json!({"fidelity": fidelity, "margin": 0.005, "cap": 20.0, "unconfined": false, "map": map});
+        let mut answer = door.ask(&json!({"request": "foreign", "question": {"task": task, "terms": terms}}));
+        assert_eq!(answer["response"], "foreign", "{answer}");
+        let judgement: Judgement = serde_json::from_value(answer["answer"]["judgement"].take()).expect("a judgement");
+        assert!(is(&judgement.verdict), "{}", judgement.verdict);
+    };
+    let is_too_fast =
+        |verdict: &Verdict| matches!(verdict, Verdict::Quarantined { why } if why.contains("faster than"));
+    check(&slow_machine(1.0), &is_too_fast);
+    check(&slow_machine(1e15), &Verdict::is_measured);
+}
+
+#[test]
+fn a_workload_that_breaks_a_constraint_is_no_question() {
+    let folder = Folder::new(&tight());
+    let path = folder.path().join("definition.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen('{', r#"{"constraints": ["cols == 256", "rows % 3 == 0"],"#, 1)).unwrap();
+    let ended = folder.judge(&folder.solution("python", "main.py::run", WRITES, true));
+    ended.expect(2);
+    assert!(super::said(&ended).contains("break the definition's constraint `rows % 3 == 0`"), "{ended}");
 }

@@ -2,6 +2,9 @@
 //!
 //! Must not judge by anything but the judge that campaigns use, and must not keep a pass that was none.
 
+mod samples;
+
+use crate::actions::SEARCH_PAIRS;
 use crate::args::{Args, JudgeSelftestArgs, Verb};
 use crate::commands::print_json;
 use crate::notice::Voice;
@@ -20,14 +23,16 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 use tempfile::TempDir;
-use zoo::{Kind, ROWS, Row};
+use zoo::{Kind, ROWS, Row, SAMPLES};
 
 /// Process pairs of a cheat that need not be caught where it gains nothing: a trick that works gains a factor of
 /// hundreds, and two builds of one function differ by a few percent after six pairs.
 const GAIN_PAIRS: u32 = 6;
-/// Process pairs of a twin, when it is timed at all: nothing is decided about it, so a pair does, whose every batch is
-/// a checked one. Then every rule has had its chance to refuse it.
+/// Process pairs of a twin, when it is timed at all and nobody is patient: nothing is decided about it, so a pair does,
+/// whose every batch is a checked one. Then every rule has had its chance to refuse it.
 const TWIN_PAIRS: u32 = 1;
+/// Width of a row's name: that of the longest.
+const NAME: usize = 30;
 
 /// What became of one row.
 #[derive(Serialize)]
@@ -49,6 +54,8 @@ struct Told<'a> {
     selftest: &'a Selftest,
     rows: &'a [Met],
     as_expected: usize,
+    /// Why the samples of other benchmarks were not walked, where they were asked for and weren't.
+    not_walked: Option<&'a str>,
     seconds: f64,
 }
 
@@ -58,8 +65,9 @@ struct Told<'a> {
 /// When the shipped problems can't be written down, or the ledger can't be.
 pub fn run(args: &JudgeSelftestArgs) -> Outcome {
     let rows: Vec<&Row> = ROWS.iter().filter(|row| is_asked(args, row)).collect();
-    if rows.is_empty() {
-        let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+    let asked = samples::asked(args);
+    if rows.is_empty() && asked.is_empty() {
+        let names: Vec<_> = ROWS.iter().map(|row| row.name).chain(SAMPLES.iter().map(|sample| sample.name)).collect();
         return Err(Failure::usage("no row has such a name", format!("the rows are {}", names.join(", "))));
     }
     let begun = Instant::now();
@@ -70,12 +78,13 @@ pub fn run(args: &JudgeSelftestArgs) -> Outcome {
             meet(args, name, &rows, &mut met)?;
         }
     }
+    let not_walked = if asked.is_empty() { None } else { samples::meet(args, &asked, &mut met)? };
     let seconds = begun.elapsed().as_secs_f64();
     let good = met.iter().filter(|row| row.as_expected).count();
     let selftest = Selftest {
         zoo: zoo::digest(),
         rows: met.len() as u32,
-        whole: args.all,
+        whole: args.all && not_walked.is_none(),
         machine: map::fingerprint(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
@@ -83,9 +92,16 @@ pub fn run(args: &JudgeSelftestArgs) -> Outcome {
         store::open(&Place::new(&args.place))?.put_selftest(Timestamp::now(), &selftest)?;
     }
     if args.json {
-        print_json(&Told { selftest: &selftest, rows: &met, as_expected: good, seconds })?;
+        let not_walked = not_walked.as_deref();
+        print_json(&Told { selftest: &selftest, rows: &met, as_expected: good, not_walked, seconds })?;
     } else {
-        let rest = if args.all { String::new() } else { format!("; --all meets all {}", ROWS.len()) };
+        let mut rest = String::new();
+        if !args.all {
+            let _ = write!(rest, "; --all meets all {}", ROWS.len() + SAMPLES.len());
+        }
+        if not_walked.is_some() {
+            let _ = write!(rest, "; {} samples not walked", asked.len());
+        }
         let zoo = selftest.zoo.short();
         println!("selftest: {good} of {} rows as expected in {seconds:.1} s (zoo {zoo}{rest})", met.len());
     }
@@ -101,26 +117,14 @@ fn is_asked(args: &JudgeSelftestArgs, row: &Row) -> bool {
 
 /// The rows of one problem, all by one judge.
 fn meet(args: &JudgeSelftestArgs, name: &str, rows: &[&'static Row], met: &mut Vec<Met>) -> Result<(), Failure> {
-    let folder = tempfile::tempdir().map_err(|error| Failure::file(&std::env::temp_dir(), &error))?;
-    write_problem(&folder, name)?;
-    let problem = session::problem(folder.path())?;
-    let bench = Bench {
-        folder: folder.path().to_owned(),
-        confinement: Confinement::Required,
-        // Without a map nothing is quarantined: what catches a cheat here is a rule.
-        map: None,
-        voice: Voice::new(Quiet),
-    };
-    let mut keeper = Keeper { bench, problem, judge: None };
+    let mut keeper = Keeper::new(name)?;
     if !args.json && met.is_empty() {
-        let (judge, opened) = keeper.bench.open()?;
-        keeper.judge = Some(judge);
-        println!("sandbox: {}", opened.sandbox.join(", "));
+        keeper.say_layers()?;
     }
     for row in rows {
         let begun = Instant::now();
-        let cheat = keeper.ask(args, row, Kind::Cheat);
-        let twin = keeper.ask(args, row, Kind::Twin);
+        let mut ask = |kind| keeper.ask(&question(args, row, kind, &keeper.problem));
+        let (cheat, twin) = (ask(Kind::Cheat), ask(Kind::Twin));
         let fits = |kind, judged: &Result<Judgement, String>| judged.as_ref().is_ok_and(|j| row.fits(kind, j));
         let row = Met {
             problem: row.problem,
@@ -132,12 +136,16 @@ fn meet(args: &JudgeSelftestArgs, name: &str, rows: &[&'static Row], met: &mut V
             twin: words(&twin),
             seconds: begun.elapsed().as_secs_f64(),
         };
-        if !args.json {
-            print!("{}", line(&row));
-        }
-        met.push(row);
+        keep(args, met, row);
     }
     Ok(())
+}
+
+fn keep(args: &JudgeSelftestArgs, met: &mut Vec<Met>, row: Met) {
+    if !args.json {
+        print!("{}", line(&row));
+    }
+    met.push(row);
 }
 
 fn write_problem(folder: &TempDir, name: &str) -> Result<(), Failure> {
@@ -156,17 +164,40 @@ struct Keeper {
     bench: Bench,
     problem: Problem,
     judge: Option<JudgeProcess>,
+    /// Holds the problem's files.
+    _folder: TempDir,
 }
 
 impl Keeper {
+    fn new(problem: &str) -> Result<Self, Failure> {
+        let folder = tempfile::tempdir().map_err(|error| Failure::file(&std::env::temp_dir(), &error))?;
+        write_problem(&folder, problem)?;
+        let problem = session::problem(folder.path())?;
+        let bench = Bench {
+            folder: folder.path().to_owned(),
+            confinement: Confinement::Required,
+            // Without a map nothing is quarantined: what catches a cheat here is a rule.
+            map: None,
+            voice: Voice::new(Quiet),
+        };
+        Ok(Self { bench, problem, judge: None, _folder: folder })
+    }
+
+    fn say_layers(&mut self) -> Result<(), Failure> {
+        let (judge, opened) = self.bench.open()?;
+        self.judge = Some(judge);
+        println!("sandbox: {}", opened.sandbox.join(", "));
+        Ok(())
+    }
+
     /// The judgement, or why there is none: an environment that fails is one more way for a row to be wrong.
-    fn ask(&mut self, args: &JudgeSelftestArgs, row: &Row, kind: Kind) -> Result<Judgement, String> {
-        let job = question(args, row, kind, &self.problem).map_err(|failure| said(&failure))?;
+    fn ask(&mut self, job: &Result<Job, Failure>) -> Result<Judgement, String> {
+        let job = job.as_ref().map_err(said)?;
         let mut judge = match self.judge.take() {
             Some(judge) => judge,
             None => self.bench.open().map_err(|failure| said(&failure))?.0,
         };
-        let judgement = judge.judge(&job).map_err(|error| error.to_string())?;
+        let judgement = judge.judge(job).map_err(|error| error.to_string())?;
         self.judge = Some(judge);
         Ok(judgement)
     }
@@ -192,8 +223,13 @@ fn question(args: &JudgeSelftestArgs, row: &Row, kind: Kind, problem: &Problem) 
         Kind::Cheat if row.is_timed() => job.fidelity = Fidelity::Anytime { alpha, max_process_pairs: GAIN_PAIRS },
         Kind::Cheat => {}
         Kind::Twin => {
-            let is_quick = !args.all && args.only.is_none();
-            job.fidelity = if is_quick { Fidelity::Gate } else { Fidelity::Fixed { alpha, process_pairs: TWIN_PAIRS } };
+            let is_quick = !args.all && args.only.is_none() && !args.patient;
+            job.fidelity = match (is_quick, args.patient) {
+                (true, _) => Fidelity::Gate,
+                (false, false) => Fidelity::Fixed { alpha, process_pairs: TWIN_PAIRS },
+                // What a campaign gives a candidate.
+                (false, true) => Fidelity::Anytime { alpha, max_process_pairs: SEARCH_PAIRS },
+            };
             let mut names = match job.slice {
                 Slice::Named(names) => names,
                 _ => vec![problem.workloads[0].name.clone()],
@@ -220,7 +256,7 @@ fn words(judged: &Result<Judgement, String>) -> String {
 fn line(row: &Met) -> String {
     let mark = if row.as_expected { "ok" } else { "WRONG" };
     let Met { name, cheat, twin, seconds, .. } = row;
-    let mut text = format!("{mark:<6} {name:<24} {seconds:5.1} s  cheat {cheat:<28}  twin {twin}\n");
+    let mut text = format!("{mark:<6} {name:<NAME$} {seconds:5.1} s  cheat {cheat:<28}  twin {twin}\n");
     if !row.as_expected {
         let expected = row.expected.join(" or ");
         let _ = writeln!(text, "       {}; expected: {expected}, and a twin that is measured", row.does);
@@ -234,8 +270,8 @@ mod tests {
 
     #[test]
     fn every_row_is_a_question() {
-        let args = |all| {
-            let command = ["rooflab", "judge", "selftest"].into_iter().chain(all);
+        let args = |all: &[&'static str]| {
+            let command = ["rooflab", "judge", "selftest"].into_iter().chain(all.iter().copied());
             let Verb::Judge(judge) = Args::parse_from(command).verb else { panic!() };
             let Some(crate::args::JudgeVerb::Selftest(args)) = judge.what else { panic!() };
             args
@@ -245,10 +281,16 @@ mod tests {
             write_problem(&folder, name).unwrap();
             let problem = session::problem(folder.path()).unwrap();
             for row in ROWS.iter().filter(|row| row.problem == name) {
-                for (kind, all) in [(Kind::Cheat, None), (Kind::Twin, None), (Kind::Twin, Some("--all"))] {
+                let cases: [(Kind, &[&str]); 4] = [
+                    (Kind::Cheat, &[]),
+                    (Kind::Twin, &[]),
+                    (Kind::Twin, &["--all"]),
+                    (Kind::Twin, &["--all", "--patient"]),
+                ];
+                for (kind, all) in cases {
                     let job =
                         question(&args(all), row, kind, &problem).unwrap_or_else(|f| panic!("{}: {f:?}", row.name));
-                    let is_gate = kind == Kind::Twin && all.is_none();
+                    let is_gate = kind == Kind::Twin && all.is_empty();
                     assert_eq!(job.fidelity == Fidelity::Gate, is_gate, "{} {kind:?}", row.name);
                     let pairs = match job.fidelity {
                         Fidelity::Gate => 0,
@@ -256,8 +298,9 @@ mod tests {
                         Fidelity::Anytime { max_process_pairs, .. } => max_process_pairs,
                     };
                     let expected = match (kind, all) {
-                        (Kind::Twin, None) => 0,
-                        (Kind::Twin, Some(_)) => TWIN_PAIRS,
+                        (Kind::Twin, []) => 0,
+                        (Kind::Twin, [_]) => TWIN_PAIRS,
+                        (Kind::Twin, _) => SEARCH_PAIRS,
                         (Kind::Cheat, _) if row.is_timed() => GAIN_PAIRS,
                         (Kind::Cheat, _) => super::super::MAX_PROCESS_PAIRS,
                     };
@@ -280,9 +323,9 @@ mod tests {
             seconds: 0.25,
             as_expected,
         };
-        insta::assert_snapshot!(line(&row(true, "refused (unwritten-output)")), @"ok     no-op                      0.2 s  cheat refused (unwritten-output)    twin equivalent");
+        insta::assert_snapshot!(line(&row(true, "refused (unwritten-output)")), @"ok     no-op                            0.2 s  cheat refused (unwritten-output)    twin equivalent");
         insta::assert_snapshot!(line(&row(false, "better")), @r"
-        WRONG  no-op                      0.2 s  cheat better                        twin equivalent
+        WRONG  no-op                            0.2 s  cheat better                        twin equivalent
                an earlier answer is still in the buffer; expected: refused (unwritten-output) or failed (invalid), and a twin that is measured
         ");
     }
