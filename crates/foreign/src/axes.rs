@@ -22,8 +22,11 @@ pub(crate) fn holds(text: &str, names: &BTreeMap<String, i64>) -> Option<bool> {
     Some(holds.into_iter().all(|holds| holds))
 }
 
-/// The longer ones first: `<=` is no `<`.
-const COMPARISONS: [(&str, fn(&i64, &i64) -> bool); 6] =
+/// Whether two numbers stand so to each other.
+type Comparison = fn(&i64, &i64) -> bool;
+
+/// Where two begin at the same place, the longer one is meant: `<=` is no `<`.
+const COMPARISONS: [(&str, Comparison); 6] =
     [("==", i64::eq), ("!=", i64::ne), ("<=", i64::le), (">=", i64::ge), ("<", i64::lt), (">", i64::gt)];
 
 fn chain(text: &str, names: &BTreeMap<String, i64>) -> Option<bool> {

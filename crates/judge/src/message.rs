@@ -175,9 +175,6 @@ pub struct Terms {
     pub cap: Seconds,
     /// Go on without the sandbox where it can't be set up.
     pub unconfined: bool,
-    /// The machine's map: what is faster than it allows is not ranked. Without one nothing is held against a floor.
-    #[serde(default)]
-    pub map: Option<Box<Map>>,
 }
 
 /// A question about a problem in somebody else's format.
@@ -187,6 +184,9 @@ pub struct Question {
     pub task: Task,
     /// How it is to be answered.
     pub terms: Terms,
+    /// The machine's map: what is faster than it allows is not ranked. Without one nothing is held against a floor.
+    #[serde(default)]
+    pub map: Option<Box<Map>>,
 }
 
 /// Its answer.

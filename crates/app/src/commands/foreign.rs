@@ -61,7 +61,7 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
         choose(&mut task, args.workloads.as_deref())?;
     }
     let map = machine::stored(&Place::new(&args.place));
-    let question = Question { task: task.clone(), terms: terms(args, map.clone()) };
+    let question = Question { task: task.clone(), terms: terms(args), map: map.clone().map(Box::new) };
     let voice = Voice::new(Quiet);
     let answer = JudgeProcess::foreign(question, move |text| voice.say(&Notice::Working { text }))?;
     let path = (format == Format::Bench).then(|| traces_path(args, &task));
@@ -85,13 +85,12 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
     Ok(Done::Complete)
 }
 
-fn terms(args: &JudgeArgs, map: Option<Map>) -> Terms {
+fn terms(args: &JudgeArgs) -> Terms {
     Terms {
         fidelity: judge::fidelity(args),
         margin: args.margin,
         cap: args.cap,
         unconfined: args.unconfined,
-        map: map.map(Box::new),
     }
 }
 

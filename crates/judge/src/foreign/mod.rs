@@ -154,7 +154,7 @@ impl Bench {
         }
         let stage = stage::Stage::new(shape, [base, candidate, reference], draws)?;
         let mut pairs = Pairs::new(&stage, self.confinement, &self.cores, &mut self.coins)?;
-        let judged = pairs.judge(&question.terms, begin + left, spent)?;
+        let judged = pairs.judge((&question.terms, question.map.as_deref()), begin + left, spent)?;
         for remark in pairs.remarks() {
             if !judgement.remarks.contains(&remark) {
                 judgement.remarks.push(remark);

@@ -94,12 +94,12 @@ impl<'a> Pairs<'a> {
     /// The environment's and the problem's failures.
     pub fn judge(
         &mut self,
-        terms: &Terms,
+        (terms, map): (&Terms, Option<&Map>),
         deadline: Instant,
         spent: &mut Spent,
     ) -> Result<(ShapeJudgement, Errors), EnvError> {
         let mut shape = unmeasured(&self.stage.sides[0].workload);
-        match self.measure(terms, deadline, &mut shape, spent) {
+        match self.measure(terms, deadline, &mut shape, spent).and_then(|()| self.doubt(map, &mut shape, spent)) {
             Ok(()) => {}
             Err(Broken::Environment(error)) => return Err(error),
             Err(Broken::Side(of, verdict)) => shape.verdict = of_a_side(of, verdict)?,
@@ -148,7 +148,7 @@ impl<'a> Pairs<'a> {
             units.push(unit);
             if progress != stats::Progress::Continue || Instant::now() > deadline {
                 fill(shape, &Measured { summary: session.summary(), units, progress });
-                return self.doubt(terms.map.as_deref(), shape, spent);
+                return Ok(());
             }
         }
     }
