@@ -3,7 +3,7 @@
 use crate::ceilings::Bounds;
 use crate::text;
 use model::{Event, Map, Outcome};
-use problems::{Argument, Problem, Role};
+use problems::{Argument, Problem, Role, ToleranceRule};
 use propose::prompt::{Figure, ProblemFacts};
 use search::Campaign;
 use search::proposers::written::{Floor, Scene};
@@ -44,7 +44,11 @@ fn facts(problem: &Problem) -> Vec<String> {
     let mut facts = vec![format!("constants, as macros of problem.h: {}", constants.join(", "))];
     facts.extend(problem.arguments.iter().map(argument));
     facts.push(format!("timed at {}; right at {} too, and between", names.join(", "), edges.join(", ")));
-    facts.push(format!("errors up to {} times those of the plain code in f32 are accepted", problem.factor));
+    let measure = match problem.rule {
+        ToleranceRule::OracleF32 => "those of the plain code in f32",
+        ToleranceRule::OracleBf16 => "what one more rounding of the inputs to bf16 does",
+    };
+    facts.push(format!("errors up to {} times {measure} are accepted", problem.factor));
     facts
 }
 
