@@ -17,14 +17,16 @@ fn ask(more: &[&str]) -> rig::Ended {
 fn the_prompt_says_what_is_known() {
     let ended = ask(&["--show-prompt"]);
     ended.expect(0);
-    for part in ["<<<<<<< SEARCH", "void rms_norm_silu(", "COLS = 4096", "output, every element", "# Hints", "expf(-g)"] {
+    for part in ["<<<<<<< SEARCH", "void rms_norm_silu(", "COLS = 4096", "output, every element", "# Hints", "expf(-g)"]
+    {
         assert!(ended.out.contains(part), "no `{part}` in:\n{ended}");
     }
 }
 
 #[test]
 fn a_dry_run_counts_at_the_worst() {
-    let ended = ask(&["--dry-run", "--candidates", "10", "--proposer", "openai:m@http://localhost:1", "--price", "3,15"]);
+    let ended =
+        ask(&["--dry-run", "--candidates", "10", "--proposer", "openai:m@http://localhost:1", "--price", "3,15"]);
     ended.expect(0);
     assert!(ended.out.contains("10 proposals") && ended.out.contains("20 calls"), "{ended}");
     ask(&["--dry-run"]).expect(0);

@@ -86,12 +86,7 @@ pub fn run(args: &JudgeArgs, format: Format) -> Outcome {
 }
 
 fn terms(args: &JudgeArgs) -> Terms {
-    Terms {
-        fidelity: judge::fidelity(args),
-        margin: args.margin,
-        cap: args.cap,
-        unconfined: args.unconfined,
-    }
+    Terms { fidelity: judge::fidelity(args), margin: args.margin, cap: args.cap, unconfined: args.unconfined }
 }
 
 /// Refuses options that mean nothing for a problem of this format (none: one of rooflab's own).

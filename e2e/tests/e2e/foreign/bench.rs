@@ -296,7 +296,8 @@ fn what_is_faster_than_the_shapes_allow_is_not_ranked() {
     let mut check = |map: &Map, is: &dyn Fn(&Verdict) -> bool| {
         let fidelity = Fidelity::Anytime { alpha: 0.01, max_process_pairs: 8 };
         let terms = json!({"fidelity": fidelity, "margin": 0.005, "cap": 20.0, "unconfined": false});
-        let mut answer = door.ask(&json!({"request": "foreign", "question": {"task": task, "terms": terms, "map": map}}));
+        let mut answer =
+            door.ask(&json!({"request": "foreign", "question": {"task": task, "terms": terms, "map": map}}));
         assert_eq!(answer["response"], "foreign", "{answer}");
         let judgement: Judgement = serde_json::from_value(answer["answer"]["judgement"].take()).expect("a judgement");
         assert!(is(&judgement.verdict), "{}", judgement.verdict);
