@@ -17,6 +17,8 @@ pub use rig::{Group, Inside, Printed, Rig, Role, Sample};
 /// An anytime run goes on until here, whatever it knows: with fewer units one wild pair leaves an end of the interval
 /// almost unbounded.
 const LEAST_UNITS: usize = 20;
+/// Full units that an e-value needs to reach 100.
+const LEAST_E_UNITS: usize = 13;
 /// Runs of the first arm at the end.
 const CONTROL_RUNS: usize = 10;
 /// A first arm that moved by more than this makes the run void.
@@ -55,6 +57,8 @@ struct Engine<'a> {
     repeats: usize,
     unit_seconds: f64,
     planned: usize,
+    /// Whether the planned end of the counted rounds has come.
+    spent: bool,
     sigma: Option<Noise>,
     sigma_of: Option<SigmaOf>,
     contests: Vec<Contest>,
@@ -94,6 +98,7 @@ pub fn drive(
         before: Vec::new(),
         unit_seconds: 0.0,
         planned: 0,
+        spent: false,
         sigma: None,
         sigma_of: None,
         contests: Vec::new(),
@@ -139,6 +144,9 @@ impl Engine<'_> {
                 break;
             }
             self.first_arm_again()?;
+        }
+        if self.spent {
+            self.contests.iter_mut().for_each(|contest| contest.session.spend());
         }
         Ok(())
     }
@@ -248,12 +256,12 @@ impl Engine<'_> {
         };
         let design = Design {
             rule,
-            // A fifth of the budget: differences that need more are found a little later, easy ones hardly so.
-            n_opt: (max as f64 / 5.0).clamp(13.0, 100.0),
             min_units: LEAST_UNITS.min(max),
             question: self.settings.question,
             seed: self.settings.seed,
-            ..Design::anytime(self.settings.alpha, self.settings.margin, clip, max.max(1))
+            // e-BH needs e-values alone.
+            last_look: if self.is_many() { 0.0 } else { stats::LAST_LOOK },
+            ..Design::budgeted(self.settings.alpha, self.settings.margin, clip, max.max(1))
         };
         let contest = |group: &Group| {
             let (base, role) = (group.arms[0], group.role);
@@ -266,13 +274,14 @@ impl Engine<'_> {
         self.contests = self.groups.iter().flat_map(contest).collect();
         let sigma = self.sigma.map_or(f64::NAN, |noise| noise.sigma);
         (self.on)(&Event::NoiseMeasured { sigma, resolvable: smallest_effect(sigma, max), units: max });
-        self.warn_about_design(rule, fits);
+        self.warn_about_design(&design, fits);
     }
 
-    fn warn_about_design(&mut self, rule: Rule, fits: usize) {
+    fn warn_about_design(&mut self, design: &Design, fits: usize) {
         let minute = |units: f64| format!("allow {:.0} s with --budget", (units * self.round_seconds()).ceil());
-        if rule == Rule::Anytime && fits < 13 {
-            let what = format!("the budget allows only {fits} pairs; fewer than 13 cannot decide");
+        let least = if self.is_many() { LEAST_E_UNITS } else { design.least_units() };
+        if design.rule == Rule::Anytime && fits < least {
+            let what = format!("the budget allows only {fits} pairs; fewer than {least} cannot decide");
             self.warnings.push(Warning::new(what, minute(40.0)));
         }
         if stats::sign_flip_p(&self.noise, f64::INFINITY, self.settings.seed) <= 0.001 {
@@ -306,10 +315,11 @@ impl Engine<'_> {
             }
             done += 1;
             self.progress(done);
-            if stop && !many && done >= first + least {
-                break;
+            if stop && !many && done >= first + least && done < self.planned {
+                return Ok(done);
             }
         }
+        self.spent = true;
         Ok(done)
     }
 

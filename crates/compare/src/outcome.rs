@@ -87,7 +87,7 @@ pub struct Comparison {
     pub interval: [Option<f64>; 2],
     /// The anytime test's e-value.
     pub e: Option<f64>,
-    /// The fixed test's p.
+    /// p of the one look at a planned end (after a fixed number of pairs, or when the budget was spent), where it was taken.
     pub p: Option<f64>,
     /// Whether e-BH accepts it among the many; None for two arms.
     pub accepted: Option<bool>,
@@ -304,7 +304,7 @@ impl Outcome {
             if let Some(effect) = comparison.effect.filter(|_| n == lns.len()) {
                 return RunningPoint { units, at, effect, interval: comparison.interval };
             }
-            let found = anytime_interval(&lns[..n], design.clip, design.n_opt, design.alpha, &[0.0]);
+            let found = anytime_interval(&lns[..n], design.clip, design.n_opt, design.early_alpha(), &[0.0]);
             RunningPoint { units, at, effect: hodges_lehmann(&lns[..n]).exp_m1(), interval: effects_of(found) }
         })
         .collect()

@@ -62,7 +62,7 @@ impl RuleTried {
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Anytime => "rooflab, anytime",
+            Self::Anytime => "rooflab, in a budget",
             Self::Fixed => "rooflab, fixed n",
             Self::Welch => "Welch's t, sequential",
             Self::MannWhitney => "Mann-Whitney, sequential",
@@ -237,8 +237,7 @@ fn interleaved(check: &SelfCheck, clock: &mut dyn Clock, effect: f64, random: &m
     // The burn-in is identical arms, as in a real comparison.
     let burn_in: Vec<f64> = (0..BURN_IN).map(|_| pair(1.0)).collect();
     let clip = Clip::of_burn_in(&burn_in);
-    let n_opt = (check.pairs as f64 / 5.0).clamp(13.0, 100.0);
-    let mut anytime = Session::new(Design { n_opt, ..Design::anytime(check.alpha, 0.0, clip, check.pairs) });
+    let mut anytime = Session::new(Design::budgeted(check.alpha, 0.0, clip, check.pairs));
     let mut fixed = Session::new(Design::fixed(check.alpha, 0.0, clip, check.pairs));
     let (mut first, mut last) = (None, None);
     let mut pairs = Vec::with_capacity(check.pairs);

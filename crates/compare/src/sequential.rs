@@ -44,11 +44,16 @@ fn again(record: &Outcome, pairs: &Comparison, settings: &Settings) -> Outcome {
     let clip = record.design.map_or_else(|| Clip::of_burn_in(&record.noise), |design| design.clip);
     let design = Design {
         n_opt: record.design.map_or(13.0, |design| design.n_opt),
+        last_look: record.design.map_or(0.0, |design| design.last_look),
         ..Design::anytime(settings.alpha, settings.margin, clip, usize::MAX)
     };
     let mut session = Session::new(design);
     for unit in &pairs.units {
         session.push(unit.ln);
+    }
+    // A run that was answered early had no last look, and its last unit is no planned end.
+    if pairs.p.is_some() {
+        session.spend();
     }
     let summary = session.summary();
     let sound = record.discarded.is_none() && record.aborted.is_none();
@@ -56,7 +61,7 @@ fn again(record: &Outcome, pairs: &Comparison, settings: &Settings) -> Outcome {
     let interval = effects_of(summary.estimate.interval());
     let effect = effect_of(summary.estimate.value);
     let comparison =
-        Comparison { verdict, effect, interval, e: summary.e.map(|e| e.min(f64::MAX)), p: None, ..pairs.clone() };
+        Comparison { verdict, effect, interval, e: summary.e.map(|e| e.min(f64::MAX)), p: summary.p, ..pairs.clone() };
     Outcome {
         verdict,
         effect,

@@ -172,6 +172,34 @@ mod tests {
     }
 
     #[test]
+    fn the_statistic_by_hand() {
+        // Twice the mean distance between the parts, 2 x 12 / 6, less the mean distances within, 2 x 3 / 6 and 2 x 1 / 2.
+        assert_eq!(energy(3.0, 2.0, [3.0, 1.0, 12.0]), 6.0 / 5.0 * (4.0 - 2.0));
+    }
+
+    #[test]
+    fn segments_are_no_shorter_than_asked_and_p_counts_the_observed() {
+        let search = |min_segment, alpha| ChangeSearch { min_segment, alpha, ..ChangeSearch::default() };
+        let check = |ones: usize, twos: usize, search: ChangeSearch, expected: &[usize]| {
+            let values: Vec<f64> = [vec![1.0; ones], vec![2.0; twos]].concat();
+            let at: Vec<usize> = change_points(&values, search).iter().map(|change| change.at).collect();
+            assert_eq!(at, expected, "{ones} and {twos}, {search:?}");
+        };
+        check(4, 4, search(4, 0.1), &[4]);
+        check(4, 3, search(4, 0.1), &[]);
+        check(3, 9, search(4, 0.05), &[4]);
+        check(9, 3, search(4, 0.05), &[8]);
+        check(3, 9, search(3, 0.05), &[3]);
+        // Two at least, whatever is asked.
+        check(1, 9, search(0, 0.5), &[2]);
+        let far: Vec<f64> = (0..40).map(|i| if i < 20 { 0.0 } else { 1.0 }).collect();
+        let found = change_points(&far, ChangeSearch::default());
+        assert_eq!((found.len(), found[0].p), (1, 1.0 / 200.0));
+        // p is at alpha: kept.
+        assert_eq!(change_points(&far, search(4, 1.0 / 200.0)).len(), 1);
+    }
+
+    #[test]
     fn false_alarms_stay_rare() {
         let alarms = (0..60)
             .filter(|seed| {

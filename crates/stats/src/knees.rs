@@ -250,6 +250,47 @@ mod tests {
     }
 
     #[test]
+    fn a_line_by_hand() {
+        // Through (1, 1), (2, 3), (3, 2) of five points: slope 1/2, mean (2, 2); residuals -1/2, 1, -1/2.
+        let pieces = Pieces::new(&[0.0, 1.0, 2.0, 3.0, 4.0], &[9.0, 1.0, 3.0, 2.0, -7.0]);
+        let (line, residual) = pieces.line(1, 4);
+        assert!((line.slope - 0.5).abs() < 1e-12 && (line.intercept - 1.0).abs() < 1e-12, "{line:?}");
+        assert!((residual - 1.5).abs() < 1e-12 && (line.at(4.0) - 3.0).abs() < 1e-12);
+        assert_eq!(pieces.n(), 5);
+    }
+
+    #[test]
+    fn lines_meet_between_their_ends_or_the_middle_is_taken() {
+        let line = |slope, intercept| Line { slope, intercept };
+        let check = |before, after, expected: f64| {
+            assert_eq!(crossing(&[0.0, 1.0, 2.0, 4.0, 5.0], 3, before, after), expected, "{before:?} {after:?}");
+        };
+        check(line(0.0, 1.0), line(1.0, -2.0), 3.0);
+        check(line(0.0, 1.0), line(1.0, -1.0), 2.0);
+        check(line(0.0, 1.0), line(1.0, -3.0), 4.0);
+        check(line(0.0, 1.0), line(1.0, -1.5), 2.5);
+        check(line(0.0, 1.0), line(1.0, 0.0), 3.0);
+        check(line(0.0, 1.0), line(1.0, -8.0), 3.0);
+        check(line(1.0, 0.0), line(1.0, 1.0), 3.0);
+    }
+
+    #[test]
+    fn knees_cost_what_they_are_worth() {
+        let noisy = |seed: u64, bend: f64| {
+            let mut random = SplitMix::new(seed);
+            let x: Vec<f64> = (0..40).map(f64::from).collect();
+            let of = |x: f64| if x < 20.0 { 0.0 } else { bend };
+            let y: Vec<f64> = x.iter().map(|x| of(*x) + 0.1 * normal_quantile(random.unit().max(1e-9))).collect();
+            knees(&x, &y, KneeSearch { rounds: 20, ..KneeSearch::default() }).len()
+        };
+        // A step of 5 sigma is always seen; in noise alone a knee is rarely found, and in the step rarely a second.
+        let steps: Vec<usize> = (0..40).map(|seed| noisy(seed, 0.5)).collect();
+        assert!(steps.iter().all(|n| *n >= 1) && steps.iter().filter(|n| **n > 1).count() <= 8, "{steps:?}");
+        let flat: Vec<usize> = (0..40).map(|seed| noisy(seed, 0.0)).collect();
+        assert!(flat.iter().filter(|n| **n > 0).count() <= 8, "{flat:?}");
+    }
+
+    #[test]
     fn a_line_and_too_few_points_have_none() {
         let x: Vec<f64> = (0..30).map(f64::from).collect();
         let line: Vec<f64> = x.iter().map(|x| 3.0 + 0.5 * x).collect();

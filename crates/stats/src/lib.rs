@@ -34,7 +34,7 @@ pub use knees::{Knee, KneeSearch, knees};
 pub use levels::{Allocation, BadPilot, Pilot};
 pub use multiple::{e_bh, promotion_alpha};
 pub use noise::{Noise, gate_units, smallest_effect, units_needed};
-pub use session::{Design, Progress, Question, Rule, Session, Summary};
+pub use session::{Design, LAST_LOOK, Progress, Question, Rule, Session, Summary};
 pub use sign_flip::{EXACT_UP_TO, RESAMPLES, sign_flip_p, sign_flip_p_with};
 pub use special::{normal_cdf, normal_quantile};
 pub use splitmix::SplitMix;

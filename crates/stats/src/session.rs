@@ -7,6 +7,16 @@ use crate::sign_flip::sign_flip_p;
 use crate::verdict::{Decision, Estimate, Interval};
 use serde::{Deserialize, Serialize};
 
+/// Share of the error rate that a budgeted comparison keeps for its last look; the looks on the way have the rest.
+///
+/// A look after every unit pays for its freedom with a wider interval: at 1 % it needs 3.6 standard errors, one look at a
+/// planned end needs 2.6. With the error rate divided so, a wide lead is still seen early (4.0) and a narrow one at the
+/// end (2.7), and the two together err no more often than either would with the whole.
+pub const LAST_LOOK: f64 = 0.8;
+
+/// Least and largest n_opt of a budgeted comparison: fewer full units than 17 cannot decide at a fifth of 1 %.
+const N_OPT: std::ops::RangeInclusive<f64> = 17.0..=100.0;
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,6 +59,9 @@ pub struct Design {
     pub question: Question,
     /// Seed of the sign-flip test's random signs.
     pub seed: u64,
+    /// Share of `alpha` that an anytime session keeps for one look at its planned end; 0 for none.
+    #[serde(default)]
+    pub last_look: f64,
 }
 
 impl Design {
@@ -65,6 +78,18 @@ impl Design {
             rule: Rule::Anytime,
             question: Question::Difference,
             seed: 0,
+            last_look: 0.0,
+        }
+    }
+
+    /// An anytime comparison that is given up after `max_units`, or when its time is spent, and then looked at once
+    /// more: see [`LAST_LOOK`].
+    pub fn budgeted(alpha: f64, margin: f64, clip: Clip, max_units: usize) -> Self {
+        Self {
+            // A fifth of the budget: differences that need more are found a little later, easy ones hardly so.
+            n_opt: (max_units as f64 / 5.0).clamp(*N_OPT.start(), *N_OPT.end()),
+            last_look: LAST_LOOK,
+            ..Self::anytime(alpha, margin, clip, max_units)
         }
     }
 
@@ -73,8 +98,19 @@ impl Design {
         Self { rule: Rule::Fixed, min_units: n, ..Self::anytime(alpha, margin, clip, n) }
     }
 
+    /// Error rate of the looks on the way.
+    pub fn early_alpha(&self) -> f64 {
+        self.alpha * (1.0 - self.last_look)
+    }
+
+    /// Fewest units that a look at the planned end can decide by.
+    pub fn least_units(&self) -> usize {
+        let late = if self.rule == Rule::Fixed { self.alpha } else { self.alpha * self.last_look };
+        (1.0 - late.log2()).ceil() as usize
+    }
+
     fn test(&self) -> Anytime {
-        Anytime::new(self.clip.at, self.n_opt * self.clip.mean_square, self.alpha)
+        Anytime::new(self.clip.at, self.n_opt * self.clip.mean_square, self.early_alpha())
     }
 }
 
@@ -87,7 +123,7 @@ pub struct Summary {
     pub estimate: Estimate,
     /// The anytime test's e-value against "no difference".
     pub e: Option<f64>,
-    /// The fixed test's p.
+    /// p of the one look at a planned end, where it has been taken.
     pub p: Option<f64>,
     /// Units counted.
     pub n: usize,
@@ -107,6 +143,8 @@ pub enum Progress {
 pub struct Session {
     design: Design,
     ys: Vec<f64>,
+    /// Whether the planned end has come before `max_units`.
+    spent: bool,
     /// Tests of y - theta at theta = 0, +margin, -margin.
     zero: Anytime,
     above: Anytime,
@@ -117,17 +155,29 @@ impl Session {
     /// Begins; nothing is counted yet.
     pub fn new(design: Design) -> Self {
         let test = design.test();
-        Self { design, ys: Vec::new(), zero: test.clone(), above: test.clone(), below: test }
+        Self { design, ys: Vec::new(), spent: false, zero: test.clone(), above: test.clone(), below: test }
     }
 
-    /// Counts one unit. Units beyond a stop are counted too: the caller may go on.
+    /// Counts one unit. Units beyond an early stop are counted too: the caller may go on, but not beyond a last look.
     pub fn push(&mut self, y: f64) -> Progress {
         assert!(y.is_finite(), "y is {y}: a unit without two positive times must not be counted");
+        assert!(!self.is_last_look(), "the last look has been taken: another one would be a second");
         self.ys.push(y);
         self.zero.push(y);
         self.above.push(y - self.design.margin);
         self.below.push(y + self.design.margin);
         if self.stops() { Progress::Stop(self.summary()) } else { Progress::Continue }
+    }
+
+    /// The time is spent, so the planned end is here: the summary is the last look. Sound where the end hangs on how
+    /// long the units took, not on which side was faster.
+    pub fn spend(&mut self) {
+        self.spent = true;
+    }
+
+    fn is_last_look(&self) -> bool {
+        let ended = self.spent || self.ys.len() >= self.design.max_units;
+        ended && self.design.rule == Rule::Anytime && self.design.last_look > 0.0
     }
 
     fn stops(&self) -> bool {
@@ -146,13 +196,16 @@ impl Session {
 
     /// What the units so far say. For a fixed session before its last unit: a preview that must not be acted on.
     pub fn summary(&self) -> Summary {
-        let Design { alpha, margin, clip, n_opt, seed, .. } = self.design;
+        let Design { alpha, margin, clip, n_opt, seed, last_look, .. } = self.design;
+        let p = || Some(sign_flip_p(&self.ys, clip.at, seed));
+        let early = || anytime_interval(&self.ys, clip, n_opt, self.design.early_alpha(), &[0.0, margin, -margin]);
         let (interval, e, p) = match self.design.rule {
-            Rule::Anytime => {
-                let landmarks = [0.0, margin, -margin];
-                (anytime_interval(&self.ys, clip, n_opt, alpha, &landmarks), Some(self.zero.e()), None)
+            // Both hold the centre, so they have a part in common.
+            Rule::Anytime if self.is_last_look() => {
+                (early().and(interval(&self.ys, clip.at, alpha * last_look)), Some(self.zero.e()), p())
             }
-            Rule::Fixed => (interval(&self.ys, clip.at, alpha), None, Some(sign_flip_p(&self.ys, clip.at, seed))),
+            Rule::Anytime => (early(), Some(self.zero.e()), None),
+            Rule::Fixed => (interval(&self.ys, clip.at, alpha), None, p()),
         };
         let value = hodges_lehmann(&self.ys).clamp(interval.low, interval.high);
         Summary {
@@ -166,8 +219,8 @@ impl Session {
 
     /// Interval of the same anytime test at an error rate of `level`: for the comparisons that e-BH accepts.
     pub fn interval_at(&self, level: f64) -> Interval {
-        let Design { alpha, clip, n_opt, .. } = self.design;
-        anytime_interval_at(&self.ys, clip, rho(n_opt * clip.mean_square, alpha), level, &[0.0])
+        let Design { clip, n_opt, .. } = self.design;
+        anytime_interval_at(&self.ys, clip, rho(n_opt * clip.mean_square, self.design.early_alpha()), level, &[0.0])
     }
 
     /// The e-value against "no difference", whatever the rule.
@@ -235,6 +288,81 @@ mod tests {
         assert!(harmless.estimate.high < 0.005, "{harmless:?}");
         let difference = drive(Design { question: Question::Difference, ..gate }, 0.012, 0.01);
         assert!(difference.n < worse.n && difference.estimate.low > 0.0, "{difference:?} {worse:?}");
+    }
+
+    #[test]
+    fn a_last_look_sees_what_the_looks_on_the_way_did_not() {
+        // 60 units of half a sigma each: 3.9 standard errors on average.
+        let (mut early, mut late) = (0, 0);
+        for seed in 0..40 {
+            let mut random = SplitMix::new(seed);
+            let ys: Vec<f64> = (0..60).map(|_| 0.005 + 0.01 * normal_quantile(random.unit().max(1e-12))).collect();
+            let decided = |design: Design| {
+                let mut session = Session::new(design);
+                let stop = ys.iter().find_map(|y| match session.push(*y) {
+                    Progress::Stop(summary) => Some(summary),
+                    Progress::Continue => None,
+                });
+                stop.unwrap().decision == Decision::Worse
+            };
+            early += usize::from(decided(Design::anytime(0.01, 0.0, CLIP, 60)));
+            late += usize::from(decided(Design::budgeted(0.01, 0.0, CLIP, 60)));
+        }
+        assert!(late >= early + 8 && late > 30, "{early} {late}");
+    }
+
+    #[test]
+    fn a_last_look_is_the_common_part_of_two_intervals_and_reports_both_tests() {
+        let mut session = Session::new(Design { min_units: 100, ..Design::budgeted(0.01, 0.0, CLIP, 100) });
+        let ys: Vec<f64> = (0..40).map(|i| 0.005 + 0.002 * f64::from(i % 7 - 3)).collect();
+        for y in &ys {
+            assert_eq!(session.push(*y), Progress::Continue);
+        }
+        let on_the_way = session.summary();
+        session.spend();
+        let last = session.summary();
+        assert!(on_the_way.p.is_none() && last.p.unwrap() <= 0.008 && last.e == on_the_way.e);
+        let (early, late) = (on_the_way.estimate.interval(), interval(&ys, CLIP.at, 0.008));
+        assert_eq!(
+            last.estimate.interval(),
+            Interval { low: early.low.max(late.low), high: early.high.min(late.high) }
+        );
+        assert!(late.low > early.low, "{late:?} {early:?}");
+        // Without a share there is no last look.
+        let mut plain = Session::new(Design { last_look: 0.0, ..*session.design() });
+        assert!(ys.iter().all(|y| plain.push(*y) == Progress::Continue));
+        plain.spend();
+        assert!(plain.summary().p.is_none());
+    }
+
+    #[test]
+    fn few_units_decide_by_a_last_look_where_the_looks_on_the_way_cannot() {
+        let check = |n: usize, decision: Decision| {
+            let design = Design::budgeted(0.01, 0.0, CLIP, n);
+            assert_eq!(drive(design, 0.03, 0.001).decision, decision, "{n}");
+            assert_eq!(design.least_units(), 8);
+        };
+        check(7, Decision::Undecided);
+        check(8, Decision::Worse);
+        assert_eq!(Design::fixed(0.01, 0.0, CLIP, 9).least_units(), 8);
+        assert_eq!(Design::fixed(0.05, 0.0, CLIP, 9).least_units(), 6);
+    }
+
+    #[test]
+    fn a_budget_aims_at_a_fifth_of_it() {
+        let aim = |units| Design::budgeted(0.01, 0.0, CLIP, units).n_opt;
+        assert_eq!([aim(10), aim(200), aim(3000)], [17.0, 40.0, 100.0]);
+        assert!((Design::budgeted(0.01, 0.0, CLIP, 9).early_alpha() - 0.002).abs() < 1e-15);
+        assert_eq!(Design::anytime(0.01, 0.0, CLIP, 9).early_alpha(), 0.01);
+    }
+
+    #[test]
+    #[should_panic(expected = "second")]
+    fn there_is_one_last_look() {
+        let mut session = Session::new(Design::budgeted(0.01, 0.0, CLIP, 9));
+        session.push(0.01);
+        session.spend();
+        session.push(0.01);
     }
 
     #[test]

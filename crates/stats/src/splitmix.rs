@@ -37,3 +37,33 @@ impl SplitMix {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_sequence() {
+        let mut random = SplitMix::new(1_234_567);
+        let found: Vec<u64> = (0..5).map(|_| random.bits()).collect();
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(found, published);
+    }
+
+    #[test]
+    fn what_is_made_of_the_bits() {
+        let from_start = || SplitMix::new(1_234_567);
+        assert_eq!(from_start().unit(), 0.3500795420214081);
+        assert_eq!(from_start().below(10), 3);
+        assert!((0..1000).scan(from_start(), |random, _| Some(random.below(3))).all(|n| n < 3));
+        let mut items = [0, 1, 2, 3, 4, 5];
+        from_start().shuffle(&mut items);
+        assert_eq!(items, [3, 1, 4, 5, 0, 2]);
+    }
+}

@@ -20,6 +20,11 @@ impl Interval {
         self.low >= -margin && self.high <= margin
     }
 
+    /// What lies in both; `low` is above `high` where nothing does.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { low: self.low.max(other.low), high: self.high.min(other.high) }
+    }
+
     /// Whether it holds `value`.
     pub fn holds(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

@@ -100,6 +100,10 @@ fn anytime(clip: Clip) -> Design {
     Design::anytime(0.01, 0.0, clip, 300)
 }
 
+fn budgeted(clip: Clip) -> Design {
+    Design::budgeted(0.01, 0.0, clip, 60)
+}
+
 fn fixed(clip: Clip) -> Design {
     Design::fixed(0.01, 0.0, clip, 10)
 }
@@ -119,7 +123,7 @@ fn the_limit_has_the_odds_it_claims() {
 #[test]
 fn identical_arms_are_rarely_told_apart() {
     for kind in KINDS {
-        for (name, design) in [("anytime", anytime as fn(Clip) -> Design), ("fixed", fixed)] {
+        for (name, design) in [("anytime", anytime as fn(Clip) -> Design), ("budgeted", budgeted), ("fixed", fixed)] {
             let found = count(&windows(kind, 0.0, design), &[Decision::Better, Decision::Worse]);
             let rate = clopper_pearson(found, WINDOWS, 0.01);
             assert!(found <= MOST_FALSE, "{kind:?}, {name}: {found} of {WINDOWS}, rate in {rate:?}");
@@ -139,8 +143,10 @@ fn a_two_percent_effect_is_found_with_its_sign() {
         }
     }
     for kind in [Kind::Calm, Kind::HeavyTails] {
-        let found = windows(kind, 0.02, fixed_long);
-        assert!(count(&found, &[Decision::Worse]) >= 196, "{kind:?}: {}", count(&found, &[Decision::Worse]));
+        for design in [fixed_long as fn(Clip) -> Design, budgeted] {
+            let found = windows(kind, 0.02, design);
+            assert!(count(&found, &[Decision::Worse]) >= 196, "{kind:?}: {}", count(&found, &[Decision::Worse]));
+        }
     }
 }
 

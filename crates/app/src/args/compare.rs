@@ -257,7 +257,7 @@ pub struct SelftestArgs {
 pub enum SelftestVerb {
     /// Identical arms and injected differences: how often each rule is right, wrong, silent.
     ///
-    /// Effects: none, +0.3 %, +1 %, +2 %, +5 %. Rules: ours, anytime and fixed; Welch's t, Mann-Whitney and the minimum
+    /// Effects: none, +0.3 %, +1 %, +2 %, +5 %. Rules: ours, in a budget and for a fixed number; Welch's t, Mann-Whitney and the minimum
     /// on sequential blocks of as many runs. Kernels: bound by the core and by memory, alone and beside a noisy
     /// neighbour. Intervals are Clopper-Pearson's, 95 %. The default takes about three minutes.
     Compare {

@@ -20,8 +20,8 @@ const FITS_WITHIN: f64 = 4.0;
 const PILOT_REPEATS: usize = 5;
 /// More repeats inside a unit only delay the next unit.
 const MOST_REPEATS: usize = 200;
-/// Repeats are cut where fewer units than this would fit: 13 are the least that decide, and an effect that is not
-/// large beside the noise takes some more.
+/// Repeats are cut where fewer units than this would fit: 8 are the least that decide, and an effect that is not large
+/// beside the noise takes many more.
 const ENOUGH_UNITS: f64 = 40.0;
 
 /// What the identical arms left for the allocation.

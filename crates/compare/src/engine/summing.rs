@@ -53,7 +53,7 @@ impl Engine<'_> {
         }
     }
 
-    fn is_many(&self) -> bool {
+    pub(super) fn is_many(&self) -> bool {
         self.main_group().arms.len() > 2
     }
 

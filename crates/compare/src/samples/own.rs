@@ -26,7 +26,8 @@ fn sound(record: &Outcome) -> Result<(), Problem> {
     if let Some(design) = &record.design {
         let clip = design.clip;
         let positive = |value: f64| value > 0.0 && value.is_finite();
-        if ![clip.at, clip.mean_square, design.n_opt, design.alpha].into_iter().all(positive) {
+        let sizes = [clip.at, clip.mean_square, design.n_opt, design.alpha];
+        if !sizes.into_iter().all(positive) || !(0.0..1.0).contains(&design.last_look) {
             return Err(Problem::new("has a design that no session can have", again));
         }
     }

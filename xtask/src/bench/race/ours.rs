@@ -28,6 +28,7 @@ struct Record {
 #[derive(Deserialize)]
 struct Comparison {
     e: Option<f64>,
+    p: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +94,7 @@ fn answer(text: &str, wall_s: f64) -> Result<Answer> {
         readings: vec![Reading::new("its verdict, alpha 1 %", claim)],
         effect: found.effect,
         interval: Some(found.interval),
-        p: None,
+        p: found.comparisons.first().and_then(|comparison| comparison.p),
         says: std::iter::once(found.verdict).chain(remarks).collect(),
         raw,
     })

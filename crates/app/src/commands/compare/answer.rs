@@ -34,7 +34,7 @@ fn pairs(found: &Found) -> String {
     let took = Seconds(found.elapsed);
     let rule = match found.rule.as_str() {
         "anytime" if found.aborted.is_some() || found.discarded.is_some() => "looked at after each",
-        "anytime" if found.verdict == Decision::Undecided => "looked at after each, until the budget was spent",
+        "anytime" if looked_last(found) => "looked at after each, and once more when the budget was spent",
         "anytime" => "looked at after each, until the evidence decided",
         "fixed" => "as many as were asked for, looked at once",
         "e-bh" => "of each arm, judged together (e-BH)",
@@ -44,6 +44,10 @@ fn pairs(found: &Found) -> String {
         return format!("{rule}, seed {}", found.seed);
     }
     format!("{} in {took}, {rule}; error rate {}, seed {}", found.pairs, percent(found.alpha), found.seed)
+}
+
+fn looked_last(found: &Found) -> bool {
+    found.verdict == Decision::Undecided || found.comparisons.iter().any(|pair| !pair.is_control && pair.p.is_some())
 }
 
 /// Where sigma comes from and what it allows.
