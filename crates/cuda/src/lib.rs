@@ -6,7 +6,6 @@
 mod cublas;
 mod driver;
 mod error;
-mod fixtures;
 mod listing;
 mod nvrtc;
 mod operands;

@@ -1,0 +1,128 @@
+//! The probes, in the order in which they need each other.
+//!
+//! Each writes into the map what it found; a probe that failed is a line in `missing` and the rest goes on, unless the
+//! device itself is gone.
+
+mod alu;
+mod atomics;
+mod clock;
+mod curves;
+mod floors;
+mod halves;
+mod latency;
+mod memory;
+mod near;
+mod soak;
+mod survey;
+mod tensor;
+
+use crate::driver::Attribute;
+use crate::error::CudaError;
+use crate::rig::Session;
+use crate::summary::{Title, told};
+use model::{Figure, Interval, Map, Quantity};
+
+/// What one group of probes does.
+type Probe = fn(&mut Session, &mut Map) -> Result<(), CudaError>;
+
+/// Every group with its name in `missing`.
+const GROUPS: [(&str, Probe); 11] = [
+    ("clocks", clock::measure),
+    ("floors", floors::measure),
+    ("latencies of operations", latency::measure),
+    ("latency curves", curves::measure),
+    ("halves of the L2", halves::measure),
+    ("memory", memory::measure),
+    ("shared memory and L1", near::measure),
+    ("arithmetic", alu::measure),
+    ("atomics", atomics::measure),
+    ("tensor cores", tensor::measure),
+    ("soak", soak::measure),
+];
+
+/// Runs all of them.
+pub(crate) fn all(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    map.figures.extend(claims(session));
+    for (name, probe) in GROUPS {
+        session.say(name);
+        let result = probe(session, map);
+        session.noted(name, result);
+        // After a fault every further call fails: then there is nothing left to measure.
+        session.context.synchronize()?;
+    }
+    map.figures.extend(ridges(&map.figures));
+    map.findings.append(&mut session.findings);
+    Ok(())
+}
+
+/// What the driver says of the device.
+fn claims(session: &Session) -> Vec<Figure> {
+    let rows = [
+        ("machine.multiprocessors", Quantity::Ratio, Attribute::Multiprocessors, 1.0),
+        ("machine.threads", Quantity::Ratio, Attribute::ThreadsPerMultiprocessor, 1.0),
+        ("machine.blocks", Quantity::Ratio, Attribute::BlocksPerMultiprocessor, 1.0),
+        ("machine.block.threads", Quantity::Ratio, Attribute::ThreadsPerBlock, 1.0),
+        ("machine.registers", Quantity::Ratio, Attribute::RegistersPerMultiprocessor, 1.0),
+        ("machine.shared", Quantity::Bytes, Attribute::SharedPerMultiprocessor, 1.0),
+        ("machine.block.shared", Quantity::Bytes, Attribute::SharedPerBlock, 1.0),
+        ("machine.L2", Quantity::Bytes, Attribute::L2, 1.0),
+        ("machine.clock", Quantity::Hertz, Attribute::Clock, 1e3),
+        ("machine.memory.clock", Quantity::Hertz, Attribute::MemoryClock, 1e3),
+        ("machine.memory.bits", Quantity::Ratio, Attribute::BusWidth, 1.0),
+    ];
+    let figure = |(name, quantity, attribute, scale): (&str, Quantity, Attribute, f64)| {
+        let value = f64::from(session.device.attribute(attribute).ok().filter(|value| *value > 0)?) * scale;
+        Some(told(Title { name, quantity }, value, "as the driver says"))
+    };
+    let memory = told(
+        Title { name: "machine.memory", quantity: Quantity::Bytes },
+        session.device.memory as f64,
+        "as the driver says",
+    );
+    rows.into_iter().filter_map(figure).chain([memory]).collect()
+}
+
+/// The operations a byte from which a unit and not a level of memory is the limit, all multiprocessors together.
+fn ridges(figures: &[Figure]) -> Vec<Figure> {
+    let part = |figure: &Figure| {
+        let unit = figure.name.strip_prefix("compute.")?.strip_suffix(".all")?;
+        (!unit.contains('.')).then(|| unit.to_owned())
+    };
+    let mut points = Vec::new();
+    for unit in figures.iter().filter(|figure| part(figure).is_some()) {
+        for level in ["L1", "L2", "DRAM"] {
+            let name = format!("memory.{level}.read.all");
+            let Some(rate) = figures.iter().find(|figure| figure.name == name) else { continue };
+            let title = format!("ridge.{}.all.{level}", part(unit).unwrap_or_default());
+            let method = format!("{} over {name}", unit.name);
+            let title = Title { name: &title, quantity: Quantity::OpsPerByte };
+            // Both ends at their worst: the two figures are not paired.
+            let interval = Interval {
+                low: unit.interval.low / rate.interval.high,
+                high: unit.interval.high / rate.interval.low,
+            };
+            points.push(Figure { interval, ..told(title, unit.value / rate.value, method) });
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ridges_pair_units_with_levels() {
+        let figure = |name: &str, value: f64| told(Title { name, quantity: Quantity::FlopPerSecond }, value, "");
+        let figures = [
+            figure("compute.bf16-matrix.all", 800.0),
+            figure("compute.bf16-matrix.all.burst", 900.0),
+            figure("compute.f32.two-operands.all", 60.0),
+            figure("compute.f32.one", 1.0),
+            figure("memory.DRAM.read.all", 4.0),
+        ];
+        let points = ridges(&figures);
+        let names: Vec<(&str, f64)> = points.iter().map(|point| (point.name.as_str(), point.value)).collect();
+        assert_eq!(names, [("ridge.bf16-matrix.all.DRAM", 200.0)]);
+    }
+}

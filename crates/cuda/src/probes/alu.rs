@@ -1,0 +1,155 @@
+//! Arithmetic outside the tensor cores, with one, two and three different operands.
+
+use super::survey::{Best, Check, Way, survey};
+use crate::driver::Launch;
+use crate::error::CudaError;
+use crate::oracle;
+use crate::rig::{Load, Session};
+use crate::summary::{Title, figure};
+use model::{Finding, Map, Quantity};
+
+/// Repeats of the check against the host.
+const CHECKED: u64 = 3;
+/// Blocks of a multiprocessor, and their threads.
+const SHAPES: [[u32; 2]; 4] = [[1, 1024], [2, 1024], [2, 512], [8, 256]];
+/// A one-operand form that is so much faster is no program's rate.
+const SAME: f64 = 0.02;
+
+/// A unit: its name in figures, its kernels with three operands, whether it has the other two forms, and what one step
+/// does.
+struct Unit {
+    name: &'static str,
+    kernels: &'static [&'static str],
+    forms: &'static [&'static str],
+    operations: f64,
+    quantity: Quantity,
+}
+
+const UNITS: [Unit; 7] = [
+    Unit {
+        name: "f32",
+        kernels: &["f32_three", "f32_three_odd"],
+        forms: &["f32_one", "f32_two"],
+        operations: 2.0,
+        quantity: Quantity::FlopPerSecond,
+    },
+    Unit {
+        name: "f64",
+        kernels: &["f64_three"],
+        forms: &["f64_one", "f64_two"],
+        operations: 2.0,
+        quantity: Quantity::FlopPerSecond,
+    },
+    Unit {
+        name: "i32",
+        kernels: &["i32_three"],
+        forms: &["i32_one", "i32_two"],
+        operations: 2.0,
+        quantity: Quantity::OpsPerSecond,
+    },
+    Unit { name: "i32-logic", kernels: &["i32_logic"], forms: &[], operations: 2.0, quantity: Quantity::OpsPerSecond },
+    Unit {
+        name: "f16",
+        kernels: &["f16_three", "f16_three_odd"],
+        forms: &[],
+        operations: 4.0,
+        quantity: Quantity::FlopPerSecond,
+    },
+    Unit {
+        name: "bf16",
+        kernels: &["bf16_three", "bf16_three_odd"],
+        forms: &[],
+        operations: 4.0,
+        quantity: Quantity::FlopPerSecond,
+    },
+    Unit { name: "exp", kernels: &["exp2"], forms: &[], operations: 1.0, quantity: Quantity::OpsPerSecond },
+];
+
+/// Every unit; one that computes something else is missing.
+pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    for unit in &UNITS {
+        let name = format!("compute.{}", unit.name);
+        let result = measure_unit(session, map, unit);
+        session.noted(&name, result);
+    }
+    Ok(())
+}
+
+fn measure_unit(session: &mut Session, map: &mut Map, unit: &Unit) -> Result<(), CudaError> {
+    for kernel in unit.kernels.iter().chain(unit.forms) {
+        verify(session, kernel)?;
+    }
+    let name = format!("compute.{}.all", unit.name);
+    let three = sweep(session, &name, unit.kernels, unit.operations)?;
+    session.check_proportion(&name, &three.way.load, three.way.repeats)?;
+    map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &three.rates, three.method.clone()));
+    let per_cycle = format!("compute.{}.per-cycle", unit.name);
+    let cycles: Vec<f64> = three.per_cycle(session.device.multiprocessors);
+    let method = format!("operations a cycle of a multiprocessor: {}", three.way.label);
+    map.figures.push(figure(Title { name: &per_cycle, quantity: Quantity::Ratio }, &cycles, method));
+    one(session, map, unit, &three)?;
+    for (form, words) in unit.forms.iter().zip(["one-operand", "two-operands"]) {
+        let name = format!("compute.{}.{words}.all", unit.name);
+        let best = sweep(session, &name, &[form], unit.operations)?;
+        map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &best.rates, best.method.clone()));
+        let [fast, base] = [&best, &three].map(|best| stats::robust::median(&best.rates));
+        session.findings.push(Finding {
+            detector: words.to_owned(),
+            figure: format!("compute.{}.all", unit.name),
+            // The figure is the one with three operands, which stands however fast the others are.
+            sound: true,
+            text: if fast / base > 1.0 + SAME {
+                format!("with {words} {:.1} % faster: three operands want more of the register banks", 100.0 * (fast / base - 1.0))
+            } else {
+                format!("with {words} {:.3} times as fast", fast / base)
+            },
+        });
+    }
+    Ok(())
+}
+
+/// One multiprocessor's share, measured alone.
+fn one(session: &mut Session, map: &mut Map, unit: &Unit, all: &Best) -> Result<(), CudaError> {
+    let shape = all.way.load.launch;
+    let blocks = shape.blocks / session.device.multiprocessors;
+    let load = Load { launch: Launch { blocks, ..shape }, ..all.way.load.clone() };
+    // Several blocks would spread over several multiprocessors.
+    if blocks != 1 {
+        return Ok(());
+    }
+    let work = f64::from(shape.threads) * oracle::ALU_STEPS as f64 * unit.operations * all.way.repeats as f64;
+    let shots = session.windows(&load, all.way.repeats, session.plan.windows)?;
+    let rates: Vec<f64> = shots.iter().map(|shot| work / shot.event).collect();
+    let name = format!("compute.{}.one", unit.name);
+    map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &rates, "one block, the others idle"));
+    Ok(())
+}
+
+/// A single thread against the host's arithmetic, where the host has it; else against itself.
+fn verify(session: &mut Session, kernel: &str) -> Result<(), CudaError> {
+    let load = session.load("alu", &format!("alu_{kernel}"), [1, 1])?;
+    let found = session.shot(&load, CHECKED)?.sum;
+    let expected = match oracle::alu(kernel, load.seed, CHECKED) {
+        Some(expected) => expected,
+        None => session.shot(&load, CHECKED)?.sum,
+    };
+    if found == expected {
+        return Ok(());
+    }
+    Err(CudaError::Wrong(format!("{kernel} came to {found:#x}, not to {expected:#x}")))
+}
+
+fn sweep(session: &mut Session, name: &str, kernels: &[&str], operations: f64) -> Result<Best, CudaError> {
+    let multiprocessors = session.device.multiprocessors;
+    let mut ways = Vec::new();
+    for kernel in kernels {
+        for [blocks, threads] in SHAPES {
+            let grid = multiprocessors * blocks;
+            let load = session.load("alu", &format!("alu_{kernel}"), [grid, threads])?;
+            let label = format!("{kernel}, {blocks} blocks of {threads}");
+            let work = f64::from(grid) * f64::from(threads) * oracle::ALU_STEPS as f64 * operations;
+            ways.push(Way::filling(session, label, load, work, Check::Elsewhere)?);
+        }
+    }
+    survey(session, name, ways)
+}

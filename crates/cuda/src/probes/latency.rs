@@ -1,0 +1,100 @@
+//! Latencies of single operations, from chains in which each waits for the last.
+
+use crate::error::CudaError;
+use crate::oracle;
+use crate::rig::{Load, Session, Shot};
+use crate::summary::{Title, figure};
+use model::{Finding, Map, Quantity};
+
+/// Steps of a window; a multiple of every unroll.
+const STEPS: u64 = 128 * 200;
+/// Two unrolls whose times a step must agree to this, or the loop is in the figure.
+const AGREE: f64 = 0.10;
+/// Words of shared memory that the cycle goes through.
+const WORDS: u64 = 4096;
+/// Where a kernel's result lies.
+const RESULT: usize = 32;
+
+/// The chains: kernel, figure, operations a step.
+const CHAINS: [(&str, &str, f64); 6] = [
+    ("f32", "instruction.fma-f32.latency", 1.0),
+    ("f64", "instruction.fma-f64.latency", 1.0),
+    ("i32_mad", "instruction.mad-i32.latency", 1.0),
+    ("i32_logic", "instruction.logic-i32.latency", 2.0),
+    ("exp2", "instruction.exp2-f32.latency", 1.0),
+    ("shuffle", "latency.shuffle", 1.0),
+];
+
+/// All of them, in cycles; where memory is meant in seconds as well.
+pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    for (kernel, name, operations) in CHAINS {
+        let result = chain(session, map, [kernel, name], operations);
+        session.noted(name, result);
+    }
+    shared(session, map)?;
+    atomic(session, map)
+}
+
+fn chain(session: &mut Session, map: &mut Map, [kernel, name]: [&str; 2], operations: f64) -> Result<(), CudaError> {
+    let short = session.load("latency", &format!("chain_{kernel}_u32"), [1, 32])?;
+    let long = session.load("latency", &format!("chain_{kernel}_u128"), [1, 32])?;
+    session.shot(&long, STEPS)?;
+    let shots = session.windows(&long, STEPS, session.plan.windows)?;
+    let found = u64::from_le_bytes(session.output.download(RESULT, 8)?.try_into().unwrap_or_default());
+    if oracle::chain(kernel, long.seed, STEPS).is_some_and(|expected| expected != found) {
+        return Err(CudaError::Wrong(format!("the chain of {kernel} ended at {found:#x}")));
+    }
+    session.shot(&short, STEPS)?;
+    let other = session.windows(&short, STEPS, 5)?;
+    let each = |shots: &[Shot]| shots.iter().map(|shot| shot.cycles / STEPS as f64 / operations).collect::<Vec<_>>();
+    let ratio = stats::robust::median(&each(&other)) / stats::robust::median(&each(&shots));
+    session.findings.push(Finding {
+        detector: "loop-overhead".to_owned(),
+        figure: name.to_owned(),
+        sound: (ratio - 1.0).abs() < AGREE,
+        text: format!("{ratio:.3} times as long at a quarter of the unroll"),
+    });
+    let method = format!("a chain of {STEPS} in one warp, 128 a turn of the loop");
+    if name.starts_with("latency.") {
+        publish(map, name, &shots, &method);
+    } else {
+        map.figures.push(figure(Title { name, quantity: Quantity::Cycles }, &each(&shots), method));
+    }
+    Ok(())
+}
+
+/// A latency in seconds, and beside it in cycles.
+fn publish(map: &mut Map, name: &str, shots: &[Shot], method: &str) {
+    let seconds: Vec<f64> = shots.iter().map(|shot| shot.timer / STEPS as f64).collect();
+    let cycles: Vec<f64> = shots.iter().map(|shot| shot.cycles / STEPS as f64).collect();
+    map.figures.push(figure(Title { name, quantity: Quantity::Seconds }, &seconds, method));
+    let name = format!("{name}.cycles");
+    map.figures.push(figure(Title { name: &name, quantity: Quantity::Cycles }, &cycles, method));
+}
+
+fn shared(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    let mut load = session.load("latency", "chase_shared", [1, 128])?;
+    load.launch.shared = 4 * WORDS as u32;
+    let load = Load { n: WORDS, ..load };
+    session.shot(&load, STEPS)?;
+    let shots = session.windows(&load, STEPS, session.plan.windows)?;
+    let ended = session.output.words(RESULT, 1)?;
+    let expected = crate::permutation::permute(STEPS % WORDS, WORDS, load.seed) as u32;
+    if ended != [expected] {
+        return Err(CudaError::Wrong(format!("the cycle in shared memory ended at {ended:?}, not at {expected}")));
+    }
+    publish(map, "latency.shared", &shots, "a random cycle through 16 KiB of shared memory, one thread");
+    Ok(())
+}
+
+/// An atomic that returns, on one word of the L2.
+fn atomic(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    let word = session.buffer(256)?;
+    word.set(0, 256)?;
+    let load = session.load("latency", "chain_atomic", [1, 32])?;
+    let load = Load { input: word.address(), ..load };
+    session.shot(&load, STEPS)?;
+    let shots = session.windows(&load, STEPS, session.plan.windows)?;
+    publish(map, "latency.atomic", &shots, "atomic additions to one word, each of what the last returned");
+    Ok(())
+}

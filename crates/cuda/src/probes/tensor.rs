@@ -1,0 +1,328 @@
+//! The tensor cores by format: `mma` and, where it exists, `wgmma`; exact on integers first, then timed on random data.
+
+use super::survey::{Best, Check, Way, survey};
+use crate::cublas;
+use crate::driver::{Buffer, Launch};
+use crate::error::CudaError;
+use crate::operands::Format;
+use crate::oracle::product;
+use crate::rig::{Load, Session};
+use crate::source;
+use crate::summary::{Title, best as best_of, figure};
+use model::{Finding, Map, Quantity};
+use std::time::Instant;
+
+/// Repeats of the check against the host.
+const CHECKED: u64 = 3;
+/// Integers of the check, up to this size: every sum stays exact in f32.
+const REACH: i32 = 4;
+/// Where checked products lie in the output.
+const PRODUCTS: usize = 4096;
+/// Seconds that the device rests before a burst.
+const REST: f64 = 0.3;
+/// Seconds of a window of the sustained figure.
+const WINDOW: f64 = 20e-3;
+/// A library that beats a ceiling by more says that it is none.
+const BEATEN: f64 = 1.02;
+/// Rows, columns and depth of the library's product.
+const WITNESS: usize = 8192;
+
+/// One kind of instruction, with what its kernel takes: as in `mma.cu` and `wgmma.cu`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Path {
+    /// A warp's, operands in registers.
+    Warp,
+    /// Four warps', operands in shared memory.
+    Group,
+}
+
+impl Path {
+    fn module(self) -> &'static str {
+        match self {
+            Self::Warp => "mma",
+            Self::Group => "wgmma",
+        }
+    }
+
+    /// Rows of A and of B in one set of operands, and the bytes of the set.
+    fn rows(self) -> [usize; 2] {
+        match self {
+            Self::Warp => [32, 32],
+            Self::Group => [512, 1024],
+        }
+    }
+
+    fn set(self) -> usize {
+        self.rows().iter().sum::<usize>() * 32
+    }
+
+    /// Sets of operands that are drawn: more than one, so that not all compute the same.
+    fn sets(self) -> usize {
+        match self {
+            Self::Warp => 512,
+            Self::Group => 16,
+        }
+    }
+
+    /// Multiply-adds of a repeat, of one warp or one block of two groups, for each operand of depth.
+    fn products(self) -> usize {
+        match self {
+            Self::Warp => 8 * 16 * 8,
+            Self::Group => 2 * 4 * 64 * 256,
+        }
+    }
+
+    /// Blocks of a multiprocessor, and their threads.
+    fn shapes(self) -> &'static [[u32; 2]] {
+        match self {
+            Self::Warp => &[[1, 256], [1, 512], [2, 256], [2, 512]],
+            Self::Group => &[[1, 256]],
+        }
+    }
+
+    /// Whether the device has it for a format.
+    pub(crate) fn exists(self, format: Format, capability: [u32; 2]) -> bool {
+        let f8 = self == Self::Group || format != Format::F8 || source::has_f8(capability);
+        f8 && source::has(self.module(), capability)
+    }
+
+    /// What a repeat of one set has to come to, from the integers of A and B.
+    fn expected(self, a: &[i32], b: &[i32], depth: usize) -> Vec<i32> {
+        match self {
+            // Tiles [2][4] of 16 rows and 8 columns.
+            Self::Warp => {
+                let tiles = a.chunks(16 * depth).flat_map(|a| b.chunks(8 * depth).map(move |b| product(a, b, depth)));
+                tiles.flatten().collect()
+            }
+            // [2] of 64 rows and 256 columns, each a sum over 4 slices.
+            Self::Group => a
+                .chunks(4 * 64 * depth)
+                .flat_map(|a| {
+                    let slices = a.chunks(64 * depth).zip(b.chunks(256 * depth)).map(|(a, b)| product(a, b, depth));
+                    let add = |x: Vec<i32>, y: Vec<i32>| x.into_iter().zip(y).map(|(x, y)| x + y).collect();
+                    slices.reduce(add).unwrap_or_default()
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Every format on every path that the device has.
+pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    for format in Format::ALL {
+        let capability = session.device.capability;
+        let paths: Vec<Path> =
+            [Path::Group, Path::Warp].into_iter().filter(|path| path.exists(format, capability)).collect();
+        if paths.is_empty() {
+            session.missing.push(format!("compute.{}-matrix: this device has no such unit", format.name()));
+        }
+        for (i, path) in paths.into_iter().enumerate() {
+            // The first is the faster one and stands for the unit.
+            let suffix = if i == 0 { "" } else { "-mma" };
+            let unit = format!("{}-matrix{suffix}", format.name());
+            session.say(&format!("compute.{unit}"));
+            let result = unit_of(session, map, (format, path), &unit);
+            session.noted(&format!("compute.{unit}"), result);
+        }
+    }
+    if !source::has("wgmma", session.device.capability) && session.device.capability >= [9, 0] {
+        let what = "the tensor cores' own instruction of this device has no probe yet: figures are of mma, not ceilings";
+        session.missing.push(what.to_owned());
+    }
+    Ok(())
+}
+
+fn unit_of(session: &mut Session, map: &mut Map, which: (Format, Path), unit: &str) -> Result<(), CudaError> {
+    let (format, path) = which;
+    verify(session, format, path)?;
+    let name = format!("compute.{unit}.all");
+    let operands = session.buffer(path.sets() * path.set())?;
+    session.fill(&operands, format.masks())?;
+    let ways = ways(session, which, operands.address())?;
+    let found = survey(session, &name, ways)?;
+    session.check_proportion(&name, &found.way.load, found.way.repeats)?;
+    let quantity = if format == Format::I8 { Quantity::OpsPerSecond } else { Quantity::FlopPerSecond };
+    bursts(session, map, &found, Title { name: &name, quantity })?;
+    let (rates, clock) = sustained(session, &found.way, session.plan.unit)?;
+    let method = format!("{}; windows of 20 ms over {} s", found.way.label, session.plan.unit);
+    let mut ceiling = figure(Title { name: &name, quantity }, &rates, method);
+    let per_cycle = found.per_cycle(session.device.multiprocessors);
+    let title = format!("compute.{unit}.per-cycle");
+    let method = "operations a cycle of a multiprocessor";
+    map.figures.push(figure(Title { name: &title, quantity: Quantity::Ratio }, &per_cycle, method));
+    let title = format!("clock.{unit}");
+    let method = "cycles of the slowest block over its time, sustained";
+    map.figures.push(figure(Title { name: &title, quantity: Quantity::Hertz }, &clock, method));
+    zeros(session, &name, &found, &operands)?;
+    drop(operands);
+    if !unit.ends_with("-mma") {
+        let result = cublas::gemm(session, format, WITNESS);
+        if let Some(library) = session.noted(&format!("cuBLAS as witness of {unit}"), result) {
+            session.findings.push(Finding {
+                detector: "witness".to_owned(),
+                figure: name.clone(),
+                sound: library < BEATEN * ceiling.value,
+                text: format!("cuBLAS, {WITNESS} x {WITNESS} x {WITNESS}, reaches {:.3} of it", library / ceiling.value),
+            });
+            ceiling = ceiling.witnessed("cuBLAS", library);
+        }
+    }
+    map.figures.push(ceiling);
+    Ok(())
+}
+
+/// A launch of so many blocks a multiprocessor.
+fn load(session: &mut Session, (format, path): (Format, Path), [blocks, threads]: [u32; 2]) -> Result<Load, CudaError> {
+    let grid = session.device.multiprocessors * blocks;
+    let kernel = format!("{}_{}", path.module(), format.name());
+    let mut load = session.load(path.module(), &kernel, [grid, threads])?;
+    if path == Path::Group {
+        load.function.allow_shared(path.set() as u32)?;
+        load.launch.shared = path.set() as u32;
+    }
+    Ok(Load { n: path.sets() as u64, ..load })
+}
+
+fn ways(session: &mut Session, which: (Format, Path), operands: u64) -> Result<Vec<Way>, CudaError> {
+    let (format, path) = which;
+    let mut ways = Vec::new();
+    for shape in path.shapes() {
+        let load = Load { input: operands, ..load(session, which, *shape)? };
+        let Launch { blocks, threads, .. } = load.launch;
+        let parts = if path == Path::Warp { blocks * threads / 32 } else { blocks };
+        let work = 2.0 * f64::from(parts) * (path.products() * format.depth()) as f64;
+        let label = format!("{}, {} blocks of {} on random data", path.module(), shape[0], shape[1]);
+        ways.push(Way::filling(session, label, load, work, Check::Elsewhere)?);
+    }
+    Ok(ways)
+}
+
+/// The first shape of a unit on random operands, which live as long as they are held.
+pub(crate) fn way(session: &mut Session, format: Format, path: Path) -> Result<(Way, Buffer), CudaError> {
+    let operands = session.buffer(path.sets() * path.set())?;
+    session.fill(&operands, format.masks())?;
+    let first = ways(session, (format, path), operands.address())?.into_iter().next();
+    let way = first.ok_or_else(|| CudaError::Wrong("a unit without a shape".to_owned()))?;
+    Ok((way, operands))
+}
+
+/// One block on small integers, against the host, to the bit.
+fn verify(session: &mut Session, format: Format, path: Path) -> Result<(), CudaError> {
+    let [rows, columns] = path.rows();
+    let mut drawn = |count: usize| (0..count * format.depth()).map(|_| session.random.small(REACH)).collect::<Vec<_>>();
+    let (a, b) = (drawn(rows), drawn(columns));
+    let mut bytes = Vec::new();
+    a.iter().chain(&b).for_each(|value| format.append(*value, &mut bytes));
+    let operands = session.buffer(path.set())?;
+    operands.upload(&bytes)?;
+    let load = load(session, (format, path), [1, if path == Path::Warp { 32 } else { 256 }])?;
+    let launch = Launch { blocks: 1, ..load.launch };
+    session.shot(&Load { launch, input: operands.address(), n: 1, extra: 1, ..load }, CHECKED)?;
+    let expected = path.expected(&a, &b, format.depth());
+    let found = session.output.words(PRODUCTS, expected.len())?;
+    let exact = |word: &u32, expected: &i32| {
+        let expected = expected * CHECKED as i32;
+        if format == Format::I8 { *word as i32 == expected } else { f32::from_bits(*word) == expected as f32 }
+    };
+    let wrong = found.iter().zip(&expected).filter(|(word, expected)| !exact(word, expected)).count();
+    if wrong == 0 {
+        return Ok(());
+    }
+    let what = format!("{} of {}: {wrong} of {} products are wrong", path.module(), format.name(), expected.len());
+    Err(CudaError::Wrong(what))
+}
+
+/// The best windows of less than 5 ms, each from rest.
+fn bursts(session: &mut Session, map: &mut Map, found: &Best, title: Title) -> Result<(), CudaError> {
+    let mut rates = Vec::new();
+    for _ in 0..session.plan.windows.min(7) {
+        std::thread::sleep(std::time::Duration::from_secs_f64(REST));
+        rates.push(found.way.work / session.shot(&found.way.load, found.way.repeats)?.event);
+    }
+    let name = format!("{}.burst", title.name);
+    let method = format!("{}; best window of {:.0} ms after {REST} s of rest", found.way.label, session.plan.window * 1e3);
+    map.figures.push(best_of(Title { name: &name, ..title }, &rates, method));
+    Ok(())
+}
+
+/// Rates and clocks of windows over so many seconds, one after the other.
+pub(crate) fn sustained(session: &Session, way: &Way, seconds: f64) -> Result<(Vec<f64>, Vec<f64>), CudaError> {
+    let longer = (WINDOW / session.plan.window).round().max(1.0);
+    let repeats = way.repeats * longer as u64;
+    let (start, mut rates, mut clock) = (Instant::now(), Vec::new(), Vec::new());
+    while rates.len() < 3 || start.elapsed().as_secs_f64() < seconds {
+        let shot = session.shot(&way.load, repeats)?;
+        rates.push(way.work * longer / shot.event);
+        clock.push(shot.cycles / shot.event);
+    }
+    Ok((rates, clock))
+}
+
+/// The same on zeros, in turn with random data: what it gains is no ceiling.
+fn zeros(
+    session: &mut Session,
+    name: &str,
+    found: &Best,
+    operands: &Buffer,
+) -> Result<(), CudaError> {
+    let empty = session.buffer(operands.bytes())?;
+    empty.set(0, empty.bytes())?;
+    let none = Load { input: empty.address(), ..found.way.load.clone() };
+    let repeats = found.way.repeats * 4;
+    let mut ratios = Vec::new();
+    for _ in 0..session.plan.windows {
+        ratios.push(session.shot(&found.way.load, repeats)?.event / session.shot(&none, repeats)?.event);
+    }
+    let ratio = stats::robust::median(&ratios);
+    session.findings.push(Finding {
+        detector: "zero-fed".to_owned(),
+        figure: name.to_owned(),
+        sound: true,
+        text: format!("on zeros {ratio:.3} times as fast; the figure is the one on random data"),
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_path_takes_its_operands_where_its_kernel_says() {
+        let check = |path: Path, depth: usize| {
+            let [rows, columns] = path.rows();
+            let (a, b) = (vec![1; rows * depth], vec![2; columns * depth]);
+            let expected = path.expected(&a, &b, depth);
+            let (each, count) = if path == Path::Warp { (2 * depth, 8 * 16 * 8) } else { (8 * depth, 2 * 64 * 256) };
+            assert_eq!(expected.len(), count);
+            assert!(expected.iter().all(|value| *value == each as i32));
+            // Multiply-adds that are counted are those that are done.
+            let slices = if path == Path::Warp { 1 } else { 4 };
+            assert_eq!(path.products(), count * slices);
+        };
+        for depth in [8, 16, 32] {
+            check(Path::Warp, depth);
+            check(Path::Group, depth);
+        }
+    }
+
+    #[test]
+    fn units_exist_where_the_device_has_them() {
+        let check = |path: Path, format, capability, expected| {
+            assert_eq!(path.exists(format, capability), expected, "{path:?} {format:?} {capability:?}");
+        };
+        check(Path::Group, Format::F8, [9, 0], true);
+        check(Path::Group, Format::Bf16, [8, 0], false);
+        check(Path::Warp, Format::F8, [8, 0], false);
+        check(Path::Warp, Format::F8, [8, 9], true);
+        check(Path::Warp, Format::I8, [8, 0], true);
+        check(Path::Group, Format::I8, [10, 0], false);
+    }
+
+    #[test]
+    fn sums_of_the_check_stay_exact() {
+        // The largest sum that a check can come to, against the integers that f32 holds.
+        let most = 4 * 32 * REACH * REACH * CHECKED as i32;
+        assert!(most < 1 << 24);
+    }
+}
