@@ -138,6 +138,14 @@ impl<'a> Session<'a> {
         self.stream.synchronize()
     }
 
+    /// Overwrites memory of a buffer that is alive, with what no probe computes.
+    pub(crate) fn poison(&self, address: u64, bytes: u64) -> Result<(), CudaError> {
+        const POISON: u8 = 0xA5;
+        let driver = self.device.driver;
+        // SAFETY: the callers pass a buffer's own address and at most its size.
+        driver.check("cuMemsetD8", unsafe { (driver.table.memory_set)(address, POISON, bytes as usize) })
+    }
+
     /// The sum of a buffer's first words, modulo 2^32, the plain way.
     pub(crate) fn sum(&mut self, address: u64, bytes: u64) -> Result<u32, CudaError> {
         let load = self.load("memory", "sum", [self.device.multiprocessors * 8, 256])?;

@@ -36,11 +36,6 @@ KERNEL(build_cycle) {
     }
 }
 
-// Every line its own successor.
-KERNEL(build_selves) {
-    for (u64 k = global_thread(); k < n; k += all_threads()) *(u64 *)(in + k * extra) = (u64)(in + k * extra);
-}
-
 #define NEXT(cache, p) asm volatile("ld.global." cache ".u64 %0, [%0];" : "+l"(p)::"memory")
 
 // One block. `n` bytes are read by all of its threads first, then one thread follows the cycle `extra` steps untimed and
@@ -68,25 +63,6 @@ KERNEL(build_selves) {
     }
 CHASE(ca, "ca")
 CHASE(cg, "cg")
-
-// Each of n lines, `extra` bytes apart, by one thread: the least of `repeats` chains of 16 loads of the same line from
-// the L2, in cycles, at out + 64. Which half of the L2 a line is at home in shows here.
-KERNEL(lines) {
-    if (threadIdx.x != 0 || blockIdx.x != 0) return;
-    for (u64 i = 0; i < n; i++) {
-        u64 p = (u64)(in + i * extra);
-        NEXT("cg", p);
-        u64 least = ~0ull;
-        for (u64 r = 0; r < repeats; r++) {
-            u64 c = cycles_after(p);
-#pragma unroll
-            for (int u = 0; u < 16; u++) NEXT("cg", p);
-            c = cycles_after(p) - c;
-            least = c < least ? c : least;
-        }
-        ((u32 *)(out + 64))[i] = (u32)least;
-    }
-}
 
 __device__ __forceinline__ u32 multiprocessor() {
     u32 sm;

@@ -1,8 +1,7 @@
 // Reads, writes, copies and triads over global memory, by width, unroll and cache; reads of shared memory.
 //
 // Every kernel's result can be checked: sums of the words read, modulo 2^32, or what was stored. `n` is in bytes and a
-// multiple of 64 KiB. `extra` of a read: 1 when every block reads all of the bytes (a level that each SM has), 0 when
-// all blocks share them out.
+// multiple of 64 KiB. All blocks share them out.
 
 // Random words of 8 bytes: of each, the bits of the mask `in` are drawn, and those of `repeats` are set.
 KERNEL(fill) {
@@ -33,8 +32,7 @@ struct Words {
 
 #define READ(cache, tag, width, unroll)                                               \
     KERNEL(read_##tag##_w##width##_u##unroll) {                                       \
-        u64 me = (extra == 1 ? (u64)threadIdx.x : global_thread()) * width;           \
-        u64 step = (extra == 1 ? (u64)blockDim.x : all_threads()) * width;            \
+        u64 me = global_thread() * width, step = all_threads() * width;               \
         u32 sum = 0;                                                                  \
         Span span = start();                                                          \
         for (u64 r = 0; r < repeats; r++) {                                           \
@@ -58,7 +56,6 @@ struct Words {
 #define READS(cache, tag) \
     READ_WIDTHS(cache, tag, 1) READ_WIDTHS(cache, tag, 2) READ_WIDTHS(cache, tag, 4) READ_WIDTHS(cache, tag, 8)
 
-READS("ca", ca)
 READS("cg", cg)
 
 #define STORE_16(p, v)                                                                                   \
