@@ -19,7 +19,7 @@ mod rig;
 mod source;
 mod summary;
 
-pub use driver::{Context, Device, Function, Launch, Module, Stream};
+pub use driver::{Attribute, Context, Device, Function, Launch, Module, Stream};
 pub use error::CudaError;
 pub use listing::{Listed, list};
 pub use nvrtc::{compile, version as compiler_version};

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_the_user's_and_a_missing_driver_is_not() {
+    fn a_wrong_name_is_a_usage_error_and_a_missing_driver_is_not() {
         let code = |error: CudaError| Failure::from(error).code();
         assert_eq!(code(CudaError::Name("gpu".to_owned())), 2);
         assert_eq!(code(CudaError::NoSuchDevice { asked: 1, count: 1 }), 2);

@@ -90,7 +90,7 @@ fn measure_unit(session: &mut Session, map: &mut Map, unit: &Unit) -> Result<(),
     one(session, map, unit, &three)?;
     for (form, words) in unit.forms.iter().zip(["one-operand", "two-operands"]) {
         let name = format!("compute.{}.{words}.all", unit.name);
-        let best = sweep(session, &name, &[form], unit.operations)?;
+        let best = sweep(session, &name, &[*form], unit.operations)?;
         map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &best.rates, best.method.clone()));
         let [fast, base] = [&best, &three].map(|best| stats::robust::median(&best.rates));
         session.findings.push(Finding {

@@ -186,7 +186,7 @@ fn l2(session: &mut Session, arrays: &Arrays, map: &mut Map) -> Result<(), CudaE
     let n = (claim / 3) >> 21 << 21;
     let expected = session.sum(arrays.from.address(), n)?;
     let multiprocessors = session.device.multiprocessors;
-    for (cores, shapes) in [("all", &SHAPES[..]), ("one", &[[1, 512], [1, 1024]])] {
+    for (cores, shapes) in [("all", &SHAPES[..]), ("one", &[[1, 512], [1, 1024]][..])] {
         let mut ways = Vec::new();
         for unroll in [2, 4, 8] {
             for &[blocks, threads] in shapes {

@@ -99,7 +99,7 @@ impl Path {
                 .chunks(4 * 64 * depth)
                 .flat_map(|a| {
                     let slices = a.chunks(64 * depth).zip(b.chunks(256 * depth)).map(|(a, b)| product(a, b, depth));
-                    let add = |x: Vec<i32>, y: Vec<i32>| x.into_iter().zip(y).map(|(x, y)| x + y).collect();
+                    let add = |x: Vec<i32>, y: Vec<i32>| -> Vec<i32> { x.into_iter().zip(y).map(|(x, y)| x + y).collect() };
                     slices.reduce(add).unwrap_or_default()
                 })
                 .collect(),
