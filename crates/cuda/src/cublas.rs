@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 
 /// The library's names.
 const NAMES: [&str; 3] = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
+/// `CUDA_R_32I`
+const R_32I: c_int = 10;
 /// Products before the timed ones: the first chooses its kernel and loads it.
 const WARM: usize = 3;
 
@@ -42,10 +44,20 @@ fn library() -> Result<&'static Library, CudaError> {
 
 /// Numbers of the library's headers: operand type, result type, type to compute in.
 fn types(format: Format) -> Option<[c_int; 3]> {
-    /// `CUDA_R_32F`, and so on.
-    const [R_32F, R_16F, R_8I, R_32I, R_16BF]: [c_int; 5] = [0, 2, 3, 10, 14];
-    /// `CUBLAS_COMPUTE_32F`, `_32F_FAST_TF32`, `_32I`.
-    const [COMPUTE_32F, FAST_TF32, COMPUTE_32I]: [c_int; 3] = [68, 77, 72];
+    /// `CUDA_R_32F`
+    const R_32F: c_int = 0;
+    /// `CUDA_R_16F`
+    const R_16F: c_int = 2;
+    /// `CUDA_R_8I`
+    const R_8I: c_int = 3;
+    /// `CUDA_R_16BF`
+    const R_16BF: c_int = 14;
+    /// `CUBLAS_COMPUTE_32F`
+    const COMPUTE_32F: c_int = 68;
+    /// `CUBLAS_COMPUTE_32I`
+    const COMPUTE_32I: c_int = 72;
+    /// `CUBLAS_COMPUTE_32F_FAST_TF32`
+    const FAST_TF32: c_int = 77;
     match format {
         Format::F16 => Some([R_16F, R_16F, COMPUTE_32F]),
         Format::Bf16 => Some([R_16BF, R_16BF, COMPUTE_32F]),
@@ -104,17 +116,38 @@ fn product(
     [operand, result, compute]: [c_int; 3],
     n: c_int,
 ) -> Result<(), CudaError> {
-    /// `CUBLAS_OP_N`, `CUBLAS_OP_T`, `CUBLAS_GEMM_DEFAULT`: the form in which both operands run along K.
-    const [PLAIN, TRANSPOSED, DEFAULT]: [c_int; 3] = [0, 1, -1];
+    /// `CUBLAS_OP_N`
+    const PLAIN: c_int = 0;
+    /// `CUBLAS_OP_T`: with it both operands run along K, the only form that bytes take.
+    const TRANSPOSED: c_int = 1;
+    /// `CUBLAS_GEMM_DEFAULT`
+    const DEFAULT: c_int = -1;
     let at = |buffer: &Buffer| buffer.address() as usize as *mut c_void;
     // 1 and 0, which as integers and as floats differ in their bits; 0 does not.
-    let one: u32 = if result == 10 { 1 } else { 1.0_f32.to_bits() };
+    let one: u32 = if result == R_32I { 1 } else { 1.0_f32.to_bits() };
     let (alpha, beta) = (std::ptr::from_ref(&one).cast(), std::ptr::from_ref(&0_u32).cast());
     // SAFETY: matrices of n x n elements of these types, in this context's memory; scalars that outlive the call.
     let code = unsafe {
         (opened.library.gemm)(
-            opened.handle, TRANSPOSED, PLAIN, n, n, n, alpha, at(a), operand, n, at(b), operand, n, beta, at(c), result,
-            n, compute, DEFAULT,
+            opened.handle,
+            TRANSPOSED,
+            PLAIN,
+            n,
+            n,
+            n,
+            alpha,
+            at(a),
+            operand,
+            n,
+            at(b),
+            operand,
+            n,
+            beta,
+            at(c),
+            result,
+            n,
+            compute,
+            DEFAULT,
         )
     };
     check("cublasGemmEx", code)

@@ -112,8 +112,7 @@ pub fn compile(name: &str, source: &str, architecture: &str) -> Result<Vec<u8>, 
     let mut program = Program { compiler, handle: std::ptr::null_mut() };
     let none = std::ptr::null();
     // SAFETY: strings that end in NUL and outlive the call; no headers.
-    let code =
-        unsafe { (compiler.create)(&raw mut program.handle, source.as_ptr(), title.as_ptr(), 0, none, none) };
+    let code = unsafe { (compiler.create)(&raw mut program.handle, source.as_ptr(), title.as_ptr(), 0, none, none) };
     if code != 0 {
         return Err(refused(format!("nvrtcCreateProgram: error {code}")));
     }

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn every_form_has_its_answer_and_none_stands_still() {
-        for name in ["f32_one", "f32_two", "f32_three", "f32_three_odd", "f64_three", "i32_one", "i32_two", "i32_logic"] {
+        for name in ["f32_one", "f32_two", "f32_three", "f32_three_odd", "f64_three", "i32_one", "i32_two", "i32_logic"]
+        {
             let (one, two) = (alu(name, 5, 1), alu(name, 5, 2));
             assert!(one.is_some() && one != two && one != alu(name, 6, 1), "{name}");
         }

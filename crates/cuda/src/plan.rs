@@ -46,11 +46,15 @@ impl Effort {
 
     pub(crate) fn plan(self) -> Plan {
         let plan = match self.depth {
-            Depth::Quick => Plan { ratio: 1.19, seeds: 1, window: 2e-3, windows: 7, unit: 0.2, soak: 2.0, largest: 1 << 29 },
+            Depth::Quick => {
+                Plan { ratio: 1.19, seeds: 1, window: 2e-3, windows: 7, unit: 0.2, soak: 2.0, largest: 1 << 29 }
+            }
             Depth::Default => {
                 Plan { ratio: 1.09, seeds: 3, window: 4e-3, windows: 15, unit: 1.0, soak: 6.0, largest: 1 << 31 }
             }
-            Depth::Deep => Plan { ratio: 1.05, seeds: 5, window: 4e-3, windows: 25, unit: 2.0, soak: 10.0, largest: 1 << 32 },
+            Depth::Deep => {
+                Plan { ratio: 1.05, seeds: 5, window: 4e-3, windows: 25, unit: 2.0, soak: 10.0, largest: 1 << 32 }
+            }
         };
         Plan { soak: self.soak.map_or(plan.soak, f64::from), ..plan }
     }

@@ -97,10 +97,8 @@ fn ridges(figures: &[Figure]) -> Vec<Figure> {
             let method = format!("{} over {name}", unit.name);
             let title = Title { name: &title, quantity: Quantity::OpsPerByte };
             // Both ends at their worst: the two figures are not paired.
-            let interval = Interval {
-                low: unit.interval.low / rate.interval.high,
-                high: unit.interval.high / rate.interval.low,
-            };
+            let interval =
+                Interval { low: unit.interval.low / rate.interval.high, high: unit.interval.high / rate.interval.low };
             points.push(Figure { interval, ..told(title, unit.value / rate.value, method) });
         }
     }

@@ -64,7 +64,11 @@ fn ridges(map: &Map) -> String {
         Some(format!("{unit} {:.0}", figure.value))
     };
     let points: Vec<String> = map.figures.iter().filter_map(point).collect();
-    if points.is_empty() { String::new() } else { format!("\nridge points, operations a byte of memory: {}\n", points.join(", ")) }
+    if points.is_empty() {
+        String::new()
+    } else {
+        format!("\nridge points, operations a byte of memory: {}\n", points.join(", "))
+    }
 }
 
 #[cfg(test)]

@@ -67,11 +67,7 @@ pub(crate) struct Shot {
 
 impl<'a> Session<'a> {
     /// Opens the device and compiles the probes for it.
-    pub(crate) fn open(
-        device: &Device,
-        effort: Effort,
-        progress: &'a mut dyn FnMut(&str),
-    ) -> Result<Self, CudaError> {
+    pub(crate) fn open(device: &Device, effort: Effort, progress: &'a mut dyn FnMut(&str)) -> Result<Self, CudaError> {
         if device.capability < source::LEAST {
             let [major, minor] = device.capability;
             let [least, _] = source::LEAST;
@@ -221,7 +217,8 @@ fn read(bytes: &[u8], [event, wall]: [f64; 2]) -> Shot {
     let mut shot = Shot { event, wall, ..Shot::default() };
     let (mut first, mut last) = (u64::MAX, 0);
     for record in bytes.chunks_exact(RECORD) {
-        let word = |i: usize| record[8 * i..8 * i + 8].iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
+        let word =
+            |i: usize| record[8 * i..8 * i + 8].iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
         shot.cycles = shot.cycles.max(word(0) as f64);
         if word(1) > 0 {
             first = first.min(word(1));

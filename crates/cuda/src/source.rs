@@ -84,12 +84,15 @@ mod tests {
         let text = text("wgmma", [9, 0]);
         let start = text.find("#define REGISTERS").unwrap();
         let end = text[start..].find("#define D4").unwrap() + start;
-        let names = text[start..end].split('%').skip(1).map(|part| {
-            part.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u32>().unwrap()
-        });
+        let names = text[start..end]
+            .split('%')
+            .skip(1)
+            .map(|part| part.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u32>().unwrap());
         assert!(names.eq(0..128));
         assert!(text.contains("%128, %129, p"));
-        for instruction in ["k16.f32.f16.f16", "k16.f32.bf16.bf16", "k8.f32.tf32.tf32", "k32.f32.e4m3.e4m3", "k32.s32.s8.s8"] {
+        for instruction in
+            ["k16.f32.f16.f16", "k16.f32.bf16.bf16", "k8.f32.tf32.tf32", "k32.f32.e4m3.e4m3", "k32.s32.s8.s8"]
+        {
             assert!(text.contains(&format!("wgmma.mma_async.sync.aligned.m64n256{instruction}")), "{instruction}");
         }
     }

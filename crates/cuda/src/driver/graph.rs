@@ -12,10 +12,7 @@ pub(crate) struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     /// Records what `work` queues on the stream.
-    pub(crate) fn record(
-        stream: &'a Stream,
-        work: impl FnOnce() -> Result<(), CudaError>,
-    ) -> Result<Self, CudaError> {
+    pub(crate) fn record(stream: &'a Stream, work: impl FnOnce() -> Result<(), CudaError>) -> Result<Self, CudaError> {
         /// `CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`
         const THREAD_LOCAL: i32 = 1;
         let driver = stream.context.driver;

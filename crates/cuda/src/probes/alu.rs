@@ -99,7 +99,10 @@ fn measure_unit(session: &mut Session, map: &mut Map, unit: &Unit) -> Result<(),
             // The figure is the one with three operands, which stands however fast the others are.
             sound: true,
             text: if fast / base > 1.0 + SAME {
-                format!("with {words} {:.1} % faster: three operands want more of the register banks", 100.0 * (fast / base - 1.0))
+                format!(
+                    "with {words} {:.1} % faster: three operands want more of the register banks",
+                    100.0 * (fast / base - 1.0)
+                )
             } else {
                 format!("with {words} {:.3} times as fast", fast / base)
             },

@@ -38,7 +38,9 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
         let found = session.shot(&load, 1)?.sum;
         // Every thread of a block sums a share of the block's words.
         if found != expected {
-            return Err(CudaError::Wrong(format!("{name}: {found} additions arrived in {words} words, not {expected}")));
+            return Err(CudaError::Wrong(format!(
+                "{name}: {found} additions arrived in {words} words, not {expected}"
+            )));
         }
         let found = rate(session, name, load, UNROLL)?;
         map.figures.push(found);

@@ -30,7 +30,8 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     let past = curve(session, "chase_cg", &buffer, [64 << 10, most.min(256 << 20)])?;
     drop(buffer);
     let l2 = session.device.attribute(Attribute::L2).unwrap_or(0) as f64;
-    let [seconds, cycles] = named("latency.cached", &cached, "a random cycle of lines of 128 bytes, one thread, through the L1");
+    let [seconds, cycles] =
+        named("latency.cached", &cached, "a random cycle of lines of 128 bytes, one thread, through the L1");
     for (level, curve, at) in [("L1", &cached, 65_536.0), ("L2", &past, l2 / 8.0), ("DRAM", &cached, l2 * 8.0)] {
         map.figures.extend(at_level(level, curve, at));
     }
@@ -78,7 +79,9 @@ fn point(session: &mut Session, chase: &Load, nodes: u64, stride: u64) -> Result
         let ended = u64::from_le_bytes(session.output.download(RESULT, 8)?.try_into().unwrap_or_default());
         let expected = cycle.after(untimed + STEPS);
         if ended != expected {
-            return Err(CudaError::Wrong(format!("a cycle of {nodes} lines ended at {ended:#x}, not at {expected:#x}")));
+            return Err(CudaError::Wrong(format!(
+                "a cycle of {nodes} lines ended at {ended:#x}, not at {expected:#x}"
+            )));
         }
         point.cycles.push(shot.cycles / STEPS as f64);
         point.seconds.push(shot.timer / STEPS as f64);

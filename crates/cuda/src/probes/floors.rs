@@ -17,10 +17,22 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     let empty = session.function("floors", "empty")?;
     let windows = session.plan.windows;
     for (name, times, method) in [
-        ("floor.launch.wait", launch_and_wait(session, &empty, windows * 20)?, "an empty kernel, from its launch to its known end"),
+        (
+            "floor.launch.wait",
+            launch_and_wait(session, &empty, windows * 20)?,
+            "an empty kernel, from its launch to its known end",
+        ),
         ("floor.launch", row(session, &empty, windows)?, "one of 1000 empty kernels in a stream"),
-        ("floor.graph.wait", graph(session, &empty, [1, windows * 20])?, "a graph of one empty kernel, until its known end"),
-        ("floor.graph.node", graph(session, &empty, [ROW, windows])?, "one of 1000 empty kernels, each after the last, in a graph"),
+        (
+            "floor.graph.wait",
+            graph(session, &empty, [1, windows * 20])?,
+            "a graph of one empty kernel, until its known end",
+        ),
+        (
+            "floor.graph.node",
+            graph(session, &empty, [ROW, windows])?,
+            "one of 1000 empty kernels, each after the last, in a graph",
+        ),
         ("floor.wait", wait(session, windows * 20)?, "waiting for an idle stream"),
         ("floor.copy.up", copies(session, windows * 20, Way::Up)?, "4 bytes from the host, and waiting"),
         ("floor.copy.down", copies(session, windows * 20, Way::Down)?, "4 bytes to the host, and waiting"),
@@ -33,11 +45,7 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
 }
 
 /// Seconds of each of several rounds of `work`, divided by `parts`; a first round is not counted.
-fn rounds(
-    count: usize,
-    parts: usize,
-    mut work: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Vec<f64>, CudaError> {
+fn rounds(count: usize, parts: usize, mut work: impl FnMut() -> Result<(), CudaError>) -> Result<Vec<f64>, CudaError> {
     work()?;
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {

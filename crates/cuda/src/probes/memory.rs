@@ -49,7 +49,11 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
         map.figures.push(found);
         if kernel == "read" {
             let title = Title { name: "clock.memory.read", quantity: Quantity::Hertz };
-            map.figures.push(figure(title, &best.clock(), "cycles of the slowest block over its time, while memory is read"));
+            map.figures.push(figure(
+                title,
+                &best.clock(),
+                "cycles of the slowest block over its time, while memory is read",
+            ));
         }
     }
     one(session, &arrays, map)?;
@@ -102,12 +106,18 @@ fn bulk(session: &mut Session, kernel: &str, threads: u32) -> Result<Load, CudaE
 }
 
 /// Kernels that store, walking over everything and going over it once; the second of each pair is the unroll.
-fn storing(session: &mut Session, arrays: &Arrays, kernel: &str, unrolls: &[u32]) -> Result<Vec<(String, Load)>, CudaError> {
+fn storing(
+    session: &mut Session,
+    arrays: &Arrays,
+    kernel: &str,
+    unrolls: &[u32],
+) -> Result<Vec<(String, Load)>, CudaError> {
     let multiprocessors = session.device.multiprocessors;
     let mut loads = Vec::new();
     for unroll in [1, 4] {
         for [blocks, threads] in SHAPES {
-            let load = session.load("memory", &format!("{kernel}_w16_u{unroll}"), [multiprocessors * blocks, threads])?;
+            let load =
+                session.load("memory", &format!("{kernel}_w16_u{unroll}"), [multiprocessors * blocks, threads])?;
             loads.push((format!("walking, {unroll} at once, {blocks} blocks of {threads}"), load));
         }
     }

@@ -92,7 +92,11 @@ pub(crate) fn survey(session: &mut Session, figure: &str, ways: Vec<Way>) -> Res
             detector: "plateau".to_owned(),
             figure: figure.to_owned(),
             sound: next >= PLATEAU * rate,
-            text: format!("of {count} ways `{}` is the fastest, `{label}` reaches {:.1} % of it", way.label, 100.0 * next / rate),
+            text: format!(
+                "of {count} ways `{}` is the fastest, `{label}` reaches {:.1} % of it",
+                way.label,
+                100.0 * next / rate
+            ),
         });
     }
     let shots = session.windows(&way.load, way.repeats, session.plan.windows)?;

@@ -99,7 +99,8 @@ impl Path {
                 .chunks(4 * 64 * depth)
                 .flat_map(|a| {
                     let slices = a.chunks(64 * depth).zip(b.chunks(256 * depth)).map(|(a, b)| product(a, b, depth));
-                    let add = |x: Vec<i32>, y: Vec<i32>| -> Vec<i32> { x.into_iter().zip(y).map(|(x, y)| x + y).collect() };
+                    let add =
+                        |x: Vec<i32>, y: Vec<i32>| -> Vec<i32> { x.into_iter().zip(y).map(|(x, y)| x + y).collect() };
                     slices.reduce(add).unwrap_or_default()
                 })
                 .collect(),
@@ -126,7 +127,8 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
         }
     }
     if !source::has("wgmma", session.device.capability) && session.device.capability >= [9, 0] {
-        let what = "the tensor cores' own instruction of this device has no probe yet: figures are of mma, not ceilings";
+        let what =
+            "the tensor cores' own instruction of this device has no probe yet: figures are of mma, not ceilings";
         session.missing.push(what.to_owned());
     }
     Ok(())
@@ -162,7 +164,10 @@ fn unit_of(session: &mut Session, map: &mut Map, which: (Format, Path), unit: &s
                 detector: "witness".to_owned(),
                 figure: name.clone(),
                 sound: library < BEATEN * ceiling.value,
-                text: format!("cuBLAS, {WITNESS} x {WITNESS} x {WITNESS}, reaches {:.3} of it", library / ceiling.value),
+                text: format!(
+                    "cuBLAS, {WITNESS} x {WITNESS} x {WITNESS}, reaches {:.3} of it",
+                    library / ceiling.value
+                ),
             });
             ceiling = ceiling.witnessed("cuBLAS", library);
         }
@@ -240,7 +245,8 @@ fn bursts(session: &mut Session, map: &mut Map, found: &Best, title: Title) -> R
         rates.push(found.way.work / session.shot(&found.way.load, found.way.repeats)?.event);
     }
     let name = format!("{}.burst", title.name);
-    let method = format!("{}; best window of {:.0} ms after {REST} s of rest", found.way.label, session.plan.window * 1e3);
+    let method =
+        format!("{}; best window of {:.0} ms after {REST} s of rest", found.way.label, session.plan.window * 1e3);
     map.figures.push(best_of(Title { name: &name, ..title }, &rates, method));
     Ok(())
 }
@@ -259,12 +265,7 @@ pub(crate) fn sustained(session: &Session, way: &Way, seconds: f64) -> Result<(V
 }
 
 /// The same on zeros, in turn with random data: what it gains is no ceiling.
-fn zeros(
-    session: &mut Session,
-    name: &str,
-    found: &Best,
-    operands: &Buffer,
-) -> Result<(), CudaError> {
+fn zeros(session: &mut Session, name: &str, found: &Best, operands: &Buffer) -> Result<(), CudaError> {
     let empty = session.buffer(operands.bytes())?;
     empty.set(0, empty.bytes())?;
     let none = Load { input: empty.address(), ..found.way.load.clone() };
