@@ -2,11 +2,8 @@
 
 use crate::random::mix;
 
-/// Chains of a thread, and operations on each in a repeat, as in `alu.cu`.
-const CHAINS: u64 = 16;
-const STEPS: u64 = 8;
-/// Operations of one kind that a thread does in a repeat of an arithmetic probe.
-pub(crate) const ALU_STEPS: u64 = CHAINS * STEPS;
+/// Operations of a thread in a repeat of an arithmetic probe, spread over its chains, as in `alu.cu`.
+pub(crate) const ALU_STEPS: u64 = 128;
 
 /// The product of `rows` of A and `columns` of B, both K-major with `depth` a row, as integers.
 pub(crate) fn product(a: &[i32], b: &[i32], depth: usize) -> Vec<i32> {
@@ -27,13 +24,15 @@ enum Form {
     Logic,
 }
 
-/// A type of number: how one is drawn, and a b + c, all as bits.
+/// A type of number: chains of a thread, how one is drawn, and a b + c, all as bits.
 struct Unit {
+    chains: u64,
     draw: fn(u64, u64) -> u64,
     fused: fn(u64, u64, u64) -> u64,
 }
 
 const F32: Unit = Unit {
+    chains: 16,
     draw: |bits, i| bits & 0x807F_FFFF | 0x3E00_0000 | if i < 100 { 1 << 31 } else { 0 },
     fused: |a, b, c| {
         let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
@@ -42,11 +41,13 @@ const F32: Unit = Unit {
 };
 
 const F64: Unit = Unit {
+    chains: 8,
     draw: |bits, i| bits & 0x800F_FFFF_FFFF_FFFF | 0x3FC0_0000_0000_0000 | if i < 100 { 1 << 63 } else { 0 },
     fused: |a, b, c| f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits(),
 };
 
 const I32: Unit = Unit {
+    chains: 16,
     draw: |bits, _| u64::from(bits as u32 | 1),
     fused: |a, b, c| u64::from((a as u32).wrapping_mul(b as u32).wrapping_add(c as u32)),
 };
@@ -94,10 +95,10 @@ pub(crate) fn alu(name: &str, seed: u64, repeats: u64) -> Option<u32> {
 /// Runs the chains of thread 0 and adds up their bits.
 fn chains(unit: &Unit, form: Form, pick: fn(u64, u64) -> u64, [seed, repeats]: [u64; 2]) -> u64 {
     let drawn = |i: u64| (unit.draw)(mix(seed.wrapping_add(i)), i);
-    let mut chains: Vec<u64> = (0..CHAINS).map(drawn).collect();
+    let mut chains: Vec<u64> = (0..unit.chains).map(drawn).collect();
     let (a, b): (Vec<u64>, Vec<u64>) = (0..4).map(|i| (drawn(100 + i), drawn(200 + i))).unzip();
     for _ in 0..repeats {
-        for k in 0..STEPS {
+        for k in 0..ALU_STEPS / unit.chains {
             for (i, x) in chains.iter_mut().enumerate() {
                 let (a, b) = (a[(pick(i as u64, k) & 3) as usize], b[(k & 3) as usize]);
                 *x = match form {

@@ -51,14 +51,14 @@ const UNITS: [Unit; 7] = [
     Unit {
         name: "f16",
         kernels: &["f16_three", "f16_three_odd"],
-        forms: &[],
+        forms: &["f16_two"],
         operations: 4.0,
         quantity: Quantity::FlopPerSecond,
     },
     Unit {
         name: "bf16",
         kernels: &["bf16_three", "bf16_three_odd"],
-        forms: &[],
+        forms: &["bf16_two"],
         operations: 4.0,
         quantity: Quantity::FlopPerSecond,
     },
@@ -88,7 +88,8 @@ fn measure_unit(session: &mut Session, map: &mut Map, unit: &Unit) -> Result<(),
     let method = format!("operations a cycle of a multiprocessor: {}", three.way.label);
     map.figures.push(figure(Title { name: &per_cycle, quantity: Quantity::Ratio }, &cycles, method));
     one(session, map, unit, &three)?;
-    for (form, words) in unit.forms.iter().zip(["one-operand", "two-operands"]) {
+    for form in unit.forms {
+        let words = if form.ends_with("one") { "one-operand" } else { "two-operands" };
         let name = format!("compute.{}.{words}.all", unit.name);
         let best = sweep(session, &name, &[*form], unit.operations)?;
         map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &best.rates, best.method.clone()));
