@@ -6,7 +6,7 @@ use crate::error::CudaError;
 use crate::random::mix;
 use crate::rig::{Load, Session};
 use crate::summary::{Title, figure, told};
-use model::{Map, Quantity};
+use model::{Finding, Map, Quantity};
 
 /// Width of an access, threads, accesses at once: as in `memory.cu`.
 const TIGHT: [[u32; 3]; 8] = [
@@ -21,6 +21,9 @@ const TIGHT: [[u32; 3]; 8] = [
 ];
 /// More than all of these read.
 const SOURCE: usize = 1 << 20;
+/// Bytes a cycle that a multiprocessor's port moves, on every device since compute capability 7.0. An assembler that moves
+/// loads out of the loop shows as more, and as nothing else: the additions that stay still take time in proportion.
+const PORT: f64 = 128.0;
 /// Of the pool's claim to the L1: some of it is never L1.
 const L1_SHARE: f64 = 0.8;
 
@@ -38,7 +41,13 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
             let title = Title { name: &name, quantity: Quantity::BytesPerSecond };
             map.figures.push(figure(title, &best.rates, best.method.clone()));
             if cores == "all" {
-                per_cycle(map, &name, &best, multiprocessors);
+                let cycles = per_cycle(map, &name, &best, multiprocessors);
+                session.findings.push(Finding {
+                    detector: "physics".to_owned(),
+                    figure: name.clone(),
+                    sound: cycles <= 1.01 * PORT,
+                    text: format!("{cycles:.1} bytes a cycle of a multiprocessor, of {PORT} that its port moves"),
+                });
             }
         }
     }
@@ -47,12 +56,15 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     Ok(())
 }
 
-/// Bytes a cycle of one multiprocessor.
-fn per_cycle(map: &mut Map, name: &str, best: &Best, multiprocessors: u32) {
+/// Bytes a cycle of one multiprocessor, noted and returned.
+fn per_cycle(map: &mut Map, name: &str, best: &Best, multiprocessors: u32) -> f64 {
     let name = name.replace(".all", ".per-cycle");
     let method = format!("bytes a cycle of a multiprocessor: {}", best.way.label);
     let title = Title { name: &name, quantity: Quantity::Ratio };
-    map.figures.push(figure(title, &best.per_cycle(multiprocessors), method));
+    let found = figure(title, &best.per_cycle(multiprocessors), method);
+    let value = found.value;
+    map.figures.push(found);
+    value
 }
 
 fn ways(session: &mut Session, kernel: &str, grid: u32, source: u64) -> Result<Vec<Way>, CudaError> {
