@@ -12,6 +12,7 @@ mod race;
 mod rate;
 mod record;
 mod slow;
+mod zoo_peers;
 
 use crate::workspace::{cargo, root, run as finish};
 use anyhow::{Context, Result, bail};
@@ -30,13 +31,23 @@ pub struct Entry {
 }
 
 /// Adding a bench is one file and one line.
-const ENTRIES: &[Entry] =
-    &[itself::ENTRY, slow::ENTRY, rate::ENTRY, leaks::ENTRY, fuzz::ENTRY, race::ENTRY, machine::ENTRY];
+const ENTRIES: &[Entry] = &[
+    itself::ENTRY,
+    slow::ENTRY,
+    rate::ENTRY,
+    leaks::ENTRY,
+    fuzz::ENTRY,
+    race::ENTRY,
+    zoo_peers::ENTRY,
+    machine::ENTRY,
+];
 
 /// What a bench found.
 pub struct Finding {
     /// The table's rows: what, and how much.
     pub rows: Vec<(String, String)>,
+    /// Figures for programs; empty where a bench has none.
+    pub milliseconds: Vec<(&'static str, f64)>,
     /// What was asked for, in words.
     pub target: String,
     /// Whether it was met.

@@ -39,6 +39,21 @@ const NEEDS: &[Need] = &[
         is_there: || on_path("git"),
     },
     Need {
+        what: "a C++ compiler",
+        why: "C++ candidates go through its half of the C compiler",
+        packages: &["g++"],
+        without: Without::Fail,
+        is_there: || on_path("g++") || on_path("clang++"),
+    },
+    Need {
+        what: "a Python with NumPy",
+        why: "Python candidates run in it",
+        packages: &["python3", "python3-numpy"],
+        without: Without::Fail,
+        // Not PyTorch: it takes minutes to install, and the one test that wants it says that it skips.
+        is_there: || has_python("numpy"),
+    },
+    Need {
         what: "chromium",
         why: "report pages are laid out in a browser",
         packages: &["chromium"],
@@ -70,6 +85,24 @@ const PEERS: &[Need] = &[Need {
     is_there: || on_path("hyperfine"),
 }];
 
+/// What the zoo needs to go before other evaluators, beyond their packages.
+const ZOO_PEERS: &[Need] = &[
+    Need {
+        what: "a Python that makes virtual environments",
+        why: "the other evaluators are installed in some",
+        packages: &["python3", "python3-venv"],
+        without: Without::Fail,
+        is_there: || has_python("venv, ensurepip"),
+    },
+    Need {
+        what: "unshare, setpriv and prlimit",
+        why: "hostile candidates go before evaluators that contain none",
+        packages: &["util-linux"],
+        without: Without::Fail,
+        is_there: || ["unshare", "setpriv", "prlimit"].into_iter().all(on_path),
+    },
+];
+
 /// Sees to every need of the tests.
 ///
 /// # Errors
@@ -85,6 +118,14 @@ pub fn meet() -> Result<()> {
 /// As [`meet`].
 pub fn meet_peers() -> Result<()> {
     see_to(PEERS)
+}
+
+/// Sees to what the zoo needs to go before other evaluators.
+///
+/// # Errors
+/// As [`meet`].
+pub fn meet_zoo_peers() -> Result<()> {
+    see_to(ZOO_PEERS)
 }
 
 fn see_to(needs: &[Need]) -> Result<()> {
@@ -115,6 +156,14 @@ fn install(packages: &[&str]) -> Result<()> {
     let apt = |arguments: &[&str]| run(command(arguments).env("DEBIAN_FRONTEND", "noninteractive"));
     apt(&["apt-get", "-qq", "update"])?;
     apt(&[&["apt-get", "-qq", "install", "-y", "--no-install-recommends"], packages].concat())
+}
+
+/// Whether a Python that the judge would find has these modules.
+fn has_python(modules: &str) -> bool {
+    let named = std::env::var("ROOFLAB_PYTHON").ok();
+    let programs = named.as_deref().map_or_else(|| vec!["python3", "/usr/bin/python3"], |program| vec![program]);
+    let import = format!("import {modules}");
+    programs.into_iter().any(|program| output(&mut command(&[program, "-I", "-c", &import])).is_ok())
 }
 
 fn is_root() -> bool {

@@ -61,7 +61,7 @@ pub fn write(ledger: &Ledger, campaign: &str, folder: &Folder, problem: Option<&
         folder.write("certificate.json", &json(certificate)?)?;
     }
     if let Some(winner) = &view.winner {
-        folder.write("winner.c", &winner.source.text)?;
+        folder.write(&format!("winner.{}", winner.source.language.extension()), &winner.source.text)?;
         // With its flags, for `rooflab judge` and `rooflab verify`.
         folder.write("winner.json", &json(&winner.source)?)?;
     }

@@ -5,6 +5,7 @@
 mod compare;
 mod device;
 mod export;
+mod foreign;
 mod judge;
 mod ledger;
 mod map;

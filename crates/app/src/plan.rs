@@ -4,7 +4,7 @@
 
 use crate::args::{PlaceArgs, RunArgs, StoreArgs};
 use crate::outcome::Failure;
-use model::{Arm, Seconds, Source};
+use model::{Arm, Language, Seconds, Source};
 use std::path::{Path, PathBuf};
 
 /// The folder for results unless --out says otherwise.
@@ -225,22 +225,33 @@ pub fn workloads(text: &str, known: &[String]) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Reads a candidate: C text, or a source with its flags as JSON, which is how campaigns keep their winner.
+/// Reads a candidate: C, C++, Rust or Python text by its extension, or a source with its flags as JSON, which is how
+/// campaigns keep their winner.
 ///
 /// # Errors
 /// When the file can't be read, or is JSON but no source.
 pub fn source(path: &Path, flags: &[String]) -> Result<Source, Failure> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), "name a C file"))?;
-    let mut source = if path.extension().is_some_and(|extension| extension == "json") {
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display()), help(&error)))?;
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let mut source = if extension == "json" {
         serde_json::from_str(&text).map_err(|error| {
             Failure::usage(format!("{}: {error}", path.display()), "a JSON candidate has language, text and flags")
         })?
     } else {
-        Source::c(text)
+        Source { language: Language::of_extension(&extension), text, flags: Vec::new() }
     };
     source.flags.extend_from_slice(flags);
     Ok(source)
+}
+
+fn help(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => {
+            "name a C, C++, Rust or Python file; libraries are for `rooflab compare --problem`"
+        }
+        _ => "name a C, C++, Rust or Python file",
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,10 @@
 const BUILDER: &str = "__builder";
 /// First argument of a runner.
 const RUNNER: &str = "__runner";
+/// First argument of a Python runner.
+const PYTHON: &str = "__python";
+/// First argument of an evaluator.
+const EVALUATOR: &str = "__evaluator";
 
 /// Plays the role that the first argument names, and does not return; returns when it names none.
 pub fn play(first: Option<&str>) {
@@ -13,6 +17,8 @@ pub fn play(first: Option<&str>) {
         Some(judge::client::ROLE) => judge::judge_main(),
         Some(BUILDER) => worker::builder_main(),
         Some(RUNNER) => worker::runner_main(),
+        Some(PYTHON) => worker::python_main(),
+        Some(EVALUATOR) => worker::evaluator_main(),
         _ => {}
     }
 }

@@ -63,6 +63,7 @@ pub fn arm(arm: &Arm) -> String {
         Arm::Source(source) => format!("candidate {}", source.digest().short()),
         Arm::Baseline(name) => format!("baseline {name}"),
         Arm::Ceiling(name) => format!("ceiling {name}"),
+        Arm::Library(library) => format!("library {}", library.digest.short()),
     }
 }
 

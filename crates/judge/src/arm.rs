@@ -3,19 +3,22 @@
 //! Must not measure more than the two short calibrations that a slowed kernel and a ceiling's probe need.
 
 use crate::judge::{EnvError, Judge};
+use crate::library::{self, Exports};
+use crate::python;
 use crate::runner::Code;
 use crate::sandbox::SandboxError;
 use crate::side::Side;
-use model::{Arm, Digest, Verdict};
+use model::{Arm, Digest, Language, Library, Verdict};
 use problems::BaselineCode;
 use std::time::Duration;
 
-/// Identity of an arm: a source's own digest, or its name's.
+/// Identity of an arm: a source's or a library's own digest, or its name's.
 pub fn digest(arm: &Arm) -> Digest {
     match arm {
         Arm::Source(source) => source.digest(),
         Arm::Baseline(name) => Digest::of(format!("baseline\0{name}")),
         Arm::Ceiling(name) => Digest::of(format!("ceiling\0{name}")),
+        Arm::Library(library) => library.digest,
     }
 }
 
@@ -25,12 +28,17 @@ pub fn digest(arm: &Arm) -> Digest {
 /// The inner result is the candidate's; the outer one the environment's or the question's.
 pub fn resolve(judge: &mut Judge, arm: &Arm) -> Result<Result<Code, Verdict>, EnvError> {
     match arm {
+        Arm::Source(source) if source.language == Language::Python => Ok(Ok(python::candidate(judge, source)?)),
         Arm::Source(source) => {
-            let unit = judge.problem.unit(source);
+            let unit = match source.language {
+                Language::Rust => judge.problem.rust_unit(source),
+                _ => judge.problem.unit(source),
+            };
             let prepare = judge.problem.prepare_symbol();
             Ok(judge.builder.candidate(source, &unit, prepare.as_deref())?.map(Code::Artefact))
         }
         Arm::Ceiling(name) => kernel(judge, name, None).map(Ok),
+        Arm::Library(library) => prebuilt(judge, library).map(Ok),
         Arm::Baseline(text) => {
             let (name, percent) = match text.split_once('+') {
                 Some((name, percent)) => (name, Some(percent)),
@@ -44,6 +52,23 @@ pub fn resolve(judge: &mut Judge, arm: &Arm) -> Result<Result<Code, Verdict>, En
             }
         }
     }
+}
+
+fn prebuilt(judge: &Judge, library: &Library) -> Result<Code, EnvError> {
+    let path = library.path.display();
+    let bytes = std::fs::read(&library.path).map_err(|error| EnvError::Job(format!("{path}: {error}")))?;
+    if Digest::of(&bytes) != library.digest {
+        return Err(EnvError::Job(format!("{path} has changed since it was named: ask again")));
+    }
+    let problem = &judge.problem;
+    let exports = library::exports(&bytes, problem)
+        .map_err(|unfit| EnvError::Job(format!("{path}: {unfit}; {}", unfit.fix())))?;
+    let shim = match exports {
+        Exports::Entry => None,
+        Exports::Function => Some(problem.shim(None)),
+        Exports::FunctionAndPrepare => Some(problem.shim(problem.prepare_symbol().as_deref())),
+    };
+    Ok(Code::Artefact(judge.builder.prebuilt(&bytes, shim.as_deref())?))
 }
 
 fn kernel(judge: &mut Judge, name: &str, percent: Option<&str>) -> Result<Code, EnvError> {

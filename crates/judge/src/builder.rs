@@ -2,16 +2,16 @@
 //!
 //! Must not load an artefact, and must not build the same text twice.
 
-use crate::cgroup::Member;
+use crate::errand::{self, Errand};
 use crate::folder::{Folder, For};
 use crate::memory;
-use crate::sandbox::{Child, Confinement, SandboxError, Start};
+use crate::recipe::{Recipe, Rustc, vet_rust_flags};
+use crate::sandbox::{Confinement, SandboxError};
 use crate::vet;
-use model::{Digest, Rule, Source, Stage, Verdict};
+use model::{Digest, Language, Rule, Source, Stage, Verdict};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -33,17 +33,17 @@ pub const BASE_FLAGS: [&str; 11] = [
 ];
 /// Wall-clock limit of one compilation.
 const LIMIT: Duration = Duration::from_secs(30);
-/// What is kept of a compiler's words.
-const LOG: usize = 16 << 10;
 
-/// A vetted artefact that can't change any more.
+/// An artefact that can't change any more: vetted, or made for a prebuilt library.
 pub struct Artefact {
     /// The sealed memory file.
     pub file: File,
-    /// Its content's digest.
+    /// Its content's digest; the library's, where it is a shim.
     pub digest: Digest,
     /// What the compiler printed.
     pub log: String,
+    /// The prebuilt library that it is the shim of, sealed as well.
+    pub behind: Option<File>,
 }
 
 /// The builder's end in the judge.
@@ -51,6 +51,8 @@ pub struct Builder {
     confinement: Confinement,
     /// The C compiler.
     pub compiler: PathBuf,
+    /// Looked for when the first Rust candidate comes.
+    rustc: Option<Rustc>,
     folder: Folder,
     cache: HashMap<Digest, Result<Rc<Artefact>, Verdict>>,
 }
@@ -77,7 +79,7 @@ impl Builder {
             io::Error::new(io::ErrorKind::NotFound, "no C compiler: install gcc or clang (looked for cc, gcc, clang)")
         })?;
         let folder = Folder::new(For::Builds)?;
-        Ok(Self { confinement, compiler, folder, cache: HashMap::new() })
+        Ok(Self { confinement, compiler, rustc: None, folder, cache: HashMap::new() })
     }
 
     /// Builds and vets a candidate whose whole translation unit is `unit`.
@@ -90,7 +92,7 @@ impl Builder {
         unit: &str,
         prepare: Option<&str>,
     ) -> Result<Result<Rc<Artefact>, Verdict>, SandboxError> {
-        let key = Digest::of(format!("{}\0{unit}", source.flags.join("\0")));
+        let key = Digest::of(format!("{}\0{}\0{unit}", source.language, source.flags.join("\0")));
         if let Some(known) = self.cache.get(&key) {
             return Ok(known.clone());
         }
@@ -104,15 +106,24 @@ impl Builder {
     }
 
     fn build_candidate(
-        &self,
+        &mut self,
         source: &Source,
         unit: &str,
         prepare: Option<&str>,
     ) -> Result<Result<Rc<Artefact>, Verdict>, SandboxError> {
-        if let Err(verdict) = vet_flags(&source.flags) {
+        let flags = match source.language {
+            Language::Rust => vet_rust_flags(source),
+            _ => vet_flags(&source.flags),
+        };
+        if let Err(verdict) = flags {
             return Ok(Err(verdict));
         }
-        let built = match self.compile(unit, &source.flags)? {
+        let recipe = match source.language {
+            Language::Rust => Recipe::rust(self.rustc()?, &source.flags),
+            Language::Cpp => Recipe::cpp(self.compiler.clone(), &source.flags)?,
+            _ => Recipe::c(self.compiler.clone(), &source.flags),
+        };
+        let built = match self.compile(unit, &recipe)? {
             Ok(built) => built,
             Err(verdict) => return Ok(Err(verdict)),
         };
@@ -120,7 +131,28 @@ impl Builder {
             return Ok(Err(verdict));
         }
         let file = memory::sealed(&built.bytes)?;
-        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log })))
+        Ok(Ok(Rc::new(Artefact { file, digest: Digest::of(&built.bytes), log: built.log, behind: None })))
+    }
+
+    /// A prebuilt library, as it is where it has the runner's own entry, else behind the shim whose text is `shim`.
+    /// Nothing is vetted: it is its owner's.
+    ///
+    /// # Errors
+    /// When the shim does not build.
+    pub fn prebuilt(&self, library: &[u8], shim: Option<&str>) -> Result<Rc<Artefact>, SandboxError> {
+        let (sealed, digest, log) = (memory::sealed(library)?, Digest::of(library), String::new());
+        let Some(shim) = shim else { return Ok(Rc::new(Artefact { file: sealed, digest, log, behind: None })) };
+        let built = self.compile(shim, &Recipe::c(self.compiler.clone(), &[]))?.map_err(|verdict| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("the shim of a library does not build: {verdict}"))
+        })?;
+        Ok(Rc::new(Artefact { file: memory::sealed(&built.bytes)?, digest, log, behind: Some(sealed) }))
+    }
+
+    fn rustc(&mut self) -> io::Result<&Rustc> {
+        if self.rustc.is_none() {
+            self.rustc = Some(Rustc::find()?);
+        }
+        Ok(self.rustc.as_ref().expect("found above"))
     }
 
     /// Builds code of the problem's author, trusted, into a file that this process can load.
@@ -128,7 +160,7 @@ impl Builder {
     /// # Errors
     /// When it does not build: the problem is at fault, not a candidate.
     pub fn oracle(&self, unit: &str) -> Result<PathBuf, SandboxError> {
-        let built = self.compile(unit, &[])?.map_err(|verdict| {
+        let built = self.compile(unit, &Recipe::c(self.compiler.clone(), &[]))?.map_err(|verdict| {
             io::Error::new(io::ErrorKind::InvalidData, format!("the problem's oracle does not build: {verdict}"))
         })?;
         let path = self.folder.path().join("oracle.so");
@@ -136,13 +168,10 @@ impl Builder {
         Ok(path)
     }
 
-    fn compile(&self, unit: &str, flags: &[String]) -> Result<Result<Built, Verdict>, SandboxError> {
+    fn compile(&self, unit: &str, recipe: &Recipe) -> Result<Result<Built, Verdict>, SandboxError> {
         let job = self.job()?;
-        job.write("unit.c", unit)?;
-        let mut arguments: Vec<String> = BASE_FLAGS.iter().map(ToString::to_string).collect();
-        arguments.extend_from_slice(flags);
-        arguments.extend(["unit.c", "-o", "unit.so", "-lm"].map(str::to_owned));
-        let (mut log, status) = self.run(&job, self.confinement.word(), (&self.compiler, &arguments))?;
+        job.write(recipe.unit, unit)?;
+        let (mut log, status) = self.run(&job, self.confinement.word(), recipe)?;
         let library = job.path().join("unit.so");
         if status != 0 || !library.exists() {
             if libc::WIFSIGNALED(status) {
@@ -177,42 +206,21 @@ impl Builder {
             Confinement::Confined => protocol::CONFINED_WIDE,
             Confinement::Unconfined => protocol::UNCONFINED,
         };
-        self.run(job, word, (program, arguments))
+        let (program, arguments) = (program.to_owned(), arguments.to_vec());
+        self.run(job, word, &Recipe { program, arguments, unit: "", sees: Vec::new() })
     }
 
-    fn run(&self, job: &Job, word: &str, (program, rest): (&Path, &[String])) -> Result<(String, i32), SandboxError> {
-        let folder = job.path();
+    fn run(&self, job: &Job, word: &str, recipe: &Recipe) -> Result<(String, i32), SandboxError> {
         let mut arguments = vec![
             protocol::BUILDER_ROLE.to_owned(),
             word.to_owned(),
-            folder.display().to_string(),
-            program.display().to_string(),
+            job.path().display().to_string(),
+            protocol::folders(&recipe.sees),
+            recipe.program.display().to_string(),
         ];
-        arguments.extend_from_slice(rest);
-        let (mut reader, writer) = io::pipe()?;
-        let descriptors = [(writer.as_raw_fd(), 1), (writer.as_raw_fd(), 2)];
-        let start = Start {
-            confinement: self.confinement,
-            arguments: &arguments,
-            descriptors: &descriptors,
-            core: None,
-            member: Member::Builder,
-            writable: Some(folder),
-        };
-        let mut child = Child::start(&start)?;
-        drop(writer);
-        // The kernel kills the builder's whole namespace when it ends, so that the pipe closes for sure.
-        let alarm = Alarm::new(child.pid(), LIMIT);
-        let mut log = Vec::new();
-        let _ = (&mut reader).take(LOG as u64).read_to_end(&mut log);
-        let _ = io::copy(&mut reader, &mut io::sink());
-        let status = child.wait(LIMIT).unwrap_or(libc::SIGKILL);
-        drop(alarm);
-        let log = String::from_utf8_lossy(&log).into_owned();
-        if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == protocol::EXIT_SANDBOX {
-            return Err(SandboxError::Step(log.trim().trim_start_matches("rooflab: sandbox: ").to_owned()));
-        }
-        Ok((log, status))
+        arguments.extend_from_slice(&recipe.arguments);
+        let errand = Errand { arguments: &arguments, writable: job.path(), sees: &recipe.sees, limit: LIMIT };
+        errand::run(self.confinement, &errand)
     }
 }
 
@@ -236,50 +244,8 @@ impl Job {
     }
 }
 
-/// Kills a process group's head when time is up. A child process of its own would survive us; a timer does not.
-struct Alarm {
-    timer: libc::timer_t,
-}
-
-impl Alarm {
-    fn new(pid: i32, limit: Duration) -> Self {
-        ALARM_PID.store(pid, std::sync::atomic::Ordering::Release);
-        // SAFETY: the handler only kills; the timer is deleted when dropped.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_alarm as *const () as usize;
-            action.sa_flags = libc::SA_RESTART;
-            libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
-            let mut timer: libc::timer_t = std::ptr::null_mut();
-            libc::timer_create(libc::CLOCK_MONOTONIC, std::ptr::null_mut(), &raw mut timer);
-            let mut when: libc::itimerspec = std::mem::zeroed();
-            when.it_value.tv_sec = limit.as_secs() as i64;
-            libc::timer_settime(timer, 0, &raw const when, std::ptr::null_mut());
-            Self { timer }
-        }
-    }
-}
-
-impl Drop for Alarm {
-    fn drop(&mut self) {
-        ALARM_PID.store(0, std::sync::atomic::Ordering::Release);
-        // SAFETY: the timer of `new`.
-        unsafe { libc::timer_delete(self.timer) };
-    }
-}
-
-static ALARM_PID: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
-
-extern "C" fn on_alarm(_signal: i32) {
-    let pid = ALARM_PID.load(std::sync::atomic::Ordering::Acquire);
-    if pid > 0 {
-        // SAFETY: a plain system call.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
-    }
-}
-
 /// Opens a regular file and no link: the builder's folder is written by the candidate's compiler.
-fn open_plain(path: &Path) -> io::Result<File> {
+pub fn open_plain(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let file = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("the compiler's output is no plain file")) }

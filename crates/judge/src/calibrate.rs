@@ -1,5 +1,6 @@
 //! Short timings of our own kernels, to size probes and slowed twins. Nothing here is a result.
 
+use crate::ending::Ending;
 use crate::judge::{EnvError, Judge};
 use crate::runner::{Code, Runner, StartFailure};
 use crate::sandbox::SandboxError;
@@ -23,13 +24,18 @@ impl Judge {
     /// When the sandbox or the probe fails.
     pub fn times(&self, probe: &Side, n: usize) -> Result<Vec<Duration>, EnvError> {
         let failed = |verdict: Verdict| EnvError::Job(format!("our own probe failed: {verdict}"));
-        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(Purpose::Call), self.cores.runner);
+        let start = Runner::start(self.confinement, &probe.code, &probe.arguments(Purpose::Call), &self.cores);
         let mut runner = start.map_err(|failure| match failure {
             StartFailure::Sandbox(error) => error.into(),
             StartFailure::Candidate(verdict) => failed(verdict),
         })?;
         let order = probe.order(OP_CALL, 1, Placement::Pool);
-        let mut call = || runner.batch(&order, Duration::from_secs(60)).map_err(|ending| failed(ending.verdict()));
+        let mut call = || {
+            runner.batch(&order, Duration::from_secs(60)).map_err(|ending| match ending {
+                Ending::Interrupted => EnvError::Interrupted,
+                ending => failed(ending.verdict()),
+            })
+        };
         call()?;
         (0..n).map(|_| call()).collect()
     }

@@ -13,8 +13,9 @@ const PREFIX: &str = "rooflab-";
 /// Memory of a group. One process may address 3 GiB (the builder) or 2 GiB beyond its arguments (a runner); arguments are
 /// charged to the judge, which touches them first.
 const MEMORY: u64 = 4 << 30;
-/// Processes and threads of the runners: two that are timed and two that pack weights, each of one thread.
-const RUNNER_PROCESSES: u32 = 64;
+/// Processes and threads of the runners: two that are timed and two that pack weights, each of one thread and a pool's
+/// (32 at most).
+const RUNNER_PROCESSES: u32 = 160;
 /// Of the compiler: driver, cc1, as, collect2, ld.
 const BUILDER_PROCESSES: u32 = 128;
 

@@ -2,8 +2,8 @@
 //!
 //! Must not judge anything itself.
 
-use crate::message::{Opened, Ready, Request, Response};
-use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source};
+use crate::message::{Answer, EvolveAnswer, EvolveQuestion, Interrupt, Opened, Question, Ready, Request, Response};
+use model::{Certificate, Digest, Job, Judgement, Map, Seconds, Source, Verdict};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -38,6 +38,9 @@ pub enum JudgeError {
     /// The judge said something else than was asked for.
     #[error("the judge's answer makes no sense: {0}")]
     Nonsense(String),
+    /// What a candidate is to be compared with does not work.
+    #[error("the base of the comparison does not work: {0}")]
+    Against(Verdict),
     /// The judge's own words.
     #[error("{0}")]
     Said(String),
@@ -51,6 +54,15 @@ pub struct JudgeProcess {
     responses: BufReader<ChildStdout>,
     progress: Box<dyn FnMut(&str) + Send>,
     silence: Duration,
+}
+
+/// What a judge says that can be interrupted.
+#[derive(Debug)]
+pub struct Judged {
+    /// All that was measured.
+    pub judgement: Judgement,
+    /// Whether it was cut short, so that there is no verdict.
+    pub is_cut_short: bool,
 }
 
 /// How to open a problem.
@@ -88,11 +100,7 @@ impl JudgeProcess {
         silence: Duration,
         progress: impl FnMut(&str) + Send + 'static,
     ) -> Result<(Self, Opened), JudgeError> {
-        let mut child =
-            Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
-        let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
-        let mut judge = Self { child, requests: Some(requests), responses, progress: Box::new(progress), silence };
+        let mut judge = Self::spawn(silence, progress)?;
         let request = Request::Open {
             problem: opening.problem.to_owned(),
             unconfined: opening.unconfined,
@@ -106,15 +114,68 @@ impl JudgeProcess {
         }
     }
 
+    fn spawn(silence: Duration, progress: impl FnMut(&str) + Send + 'static) -> Result<Self, JudgeError> {
+        let mut child =
+            Command::new(std::env::current_exe()?).arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let requests = child.stdin.take().ok_or(JudgeError::Gone)?;
+        let responses = BufReader::new(child.stdout.take().ok_or(JudgeError::Gone)?);
+        Ok(Self { child, requests: Some(requests), responses, progress: Box::new(progress), silence })
+    }
+
+    /// Starts this very binary as a judge and asks it about a problem in somebody else's format.
+    ///
+    /// # Errors
+    /// When the environment fails, the problem's reference does not work, or its tolerance judges nothing.
+    pub fn foreign(question: Question, progress: impl FnMut(&str) + Send + 'static) -> Result<Answer, JudgeError> {
+        let mut judge = Self::spawn(SILENCE, progress)?;
+        match judge.ask(&Request::Foreign { question: Box::new(question) })? {
+            Response::Foreign { answer } => Ok(*answer),
+            other => Err(JudgeError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
+    /// Starts this very binary as a judge and lets a task's own evaluator score a program.
+    ///
+    /// # Errors
+    /// When the environment fails, or the initial program does not evaluate.
+    pub fn evolve(
+        question: EvolveQuestion,
+        progress: impl FnMut(&str) + Send + 'static,
+    ) -> Result<EvolveAnswer, JudgeError> {
+        let mut judge = Self::spawn(SILENCE, progress)?;
+        match judge.ask(&Request::Evolve { question: Box::new(question) })? {
+            Response::Evolved { answer } => Ok(*answer),
+            other => Err(JudgeError::Nonsense(format!("{other:?}"))),
+        }
+    }
+
     /// Judges one candidate.
     ///
     /// # Errors
     /// When the environment fails; the candidate's failures are verdicts.
     pub fn judge(&mut self, job: &Job) -> Result<Judgement, JudgeError> {
-        match self.ask_within(&Request::Judge { job: job.clone() }, self.silence.saturating_add(job.cap.into()))? {
-            Response::Judged { judgement } => Ok(*judgement),
+        self.judge_as(job, Interrupt::Ends).map(|answer| answer.judgement)
+    }
+
+    /// Judges one candidate; a SIGINT to the judge has it answer with what was measured by then.
+    ///
+    /// # Errors
+    /// As [`Self::judge`].
+    pub fn judge_until_interrupted(&mut self, job: &Job) -> Result<Judged, JudgeError> {
+        self.judge_as(job, Interrupt::Answers)
+    }
+
+    fn judge_as(&mut self, job: &Job, interrupt: Interrupt) -> Result<Judged, JudgeError> {
+        let request = Request::Judge { job: job.clone(), interrupt };
+        match self.ask_within(&request, self.silence.saturating_add(job.cap.into()))? {
+            Response::Judged { judgement, is_cut_short } => Ok(Judged { judgement: *judgement, is_cut_short }),
             other => Err(JudgeError::Nonsense(format!("{other:?}"))),
         }
+    }
+
+    /// The judge's process, for a signal.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Climbs the ladder with a candidate.
@@ -163,6 +224,7 @@ impl JudgeProcess {
             match serde_json::from_str(&line) {
                 Ok(Response::Progress { text }) => (self.progress)(&text),
                 Ok(Response::Error { message }) => return Err(JudgeError::Said(message)),
+                Ok(Response::Against { verdict }) => return Err(JudgeError::Against(verdict)),
                 Ok(response) => return Ok(response),
                 Err(_) => return Err(JudgeError::Nonsense(line.chars().take(SHOWN).collect())),
             }

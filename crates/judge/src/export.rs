@@ -17,7 +17,9 @@ use std::path::Path;
 pub fn export(judge: &mut Judge, source: &Source, library: &Path, header: &Path) -> Result<Digest, EnvError> {
     let code =
         arm::resolve(judge, &Arm::Source(source.clone()))?.map_err(|verdict| EnvError::Job(verdict.to_string()))?;
-    let Code::Artefact(artefact) = code else { return Err(EnvError::Job("only sources can be exported".to_owned())) };
+    let Code::Artefact(artefact) = code else {
+        return Err(EnvError::Job("only what is compiled can be exported: C, C++ and Rust".to_owned()));
+    };
     let mut bytes = Vec::new();
     fs::File::open(format!("/proc/self/fd/{}", artefact.file.as_raw_fd()))
         .and_then(|mut file| file.read_to_end(&mut bytes))

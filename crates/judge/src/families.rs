@@ -30,8 +30,8 @@ impl Judge {
         judgement: &mut Judgement,
         spent: &mut Spent,
     ) -> Result<Verdict, EnvError> {
-        let is_asked =
-            matches!(job.candidate, Arm::Source(_)) && matches!(job.slice, Slice::Declared | Slice::Named(_));
+        let is_asked = matches!(job.candidate, Arm::Source(_) | Arm::Library(_))
+            && matches!(job.slice, Slice::Declared | Slice::Named(_));
         let families = if is_asked { self.problem.numerics.families.clone() } else { Vec::new() };
         for family in families {
             let measured = judgement.shapes.len();

@@ -129,6 +129,17 @@ mod tests {
     }
 
     #[test]
+    fn a_living_judges_folder_is_not_swept_however_old_it_looks() {
+        for what in [For::Builds, For::Root] {
+            let folder = Folder::new(what).unwrap();
+            let long_ago = SystemTime::now() - Duration::from_secs(3600);
+            open(folder.path()).unwrap().set_modified(long_ago).unwrap();
+            sweep(&std::env::temp_dir(), what);
+            assert!(folder.path().is_dir(), "{what:?}");
+        }
+    }
+
+    #[test]
     fn it_goes_with_its_owner() {
         for what in [For::Builds, For::Root] {
             let folder = Folder::new(what).unwrap();

@@ -5,14 +5,17 @@
 
 use crate::arm;
 use crate::builder::Builder;
+use crate::cores::Cores;
+use crate::interrupt;
 use crate::measure::Task;
 use crate::message::{Opened, Ready};
 use crate::outcome::{combined, survives};
-use crate::pairing::{Cores, Spent};
+use crate::pairing::Spent;
+use crate::python::Interpreters;
 use crate::runner::Code;
 use crate::sandbox::{Confinement, SandboxError};
 use crate::side::{Checked, Side};
-use model::{Digest, Fidelity, Job, Judgement, Map, Overhead, Slice, Trust, Verdict, Workload};
+use model::{Arm, Digest, Fidelity, Job, Judgement, Map, Overhead, Slice, Trust, Verdict, Workload};
 use problems::{Family, Oracle, Problem, Tolerance};
 use rand::RngExt;
 use rand_chacha::ChaCha12Rng;
@@ -21,6 +24,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// What people should know of prebuilt libraries.
+const UNVETTED: &str = "a prebuilt library is its owner's: it is not vetted, and code of its own may run as it loads; \
+                        from then on it is sealed and checked like a candidate";
 /// Shortest limit of a call.
 pub const LIMIT: Duration = Duration::from_secs(2);
 
@@ -39,6 +45,9 @@ pub enum EnvError {
     /// What the candidate is to be compared with does not work.
     #[error("the base of the comparison does not work: {0}")]
     Against(Verdict),
+    /// Whoever asked does not want to wait any more.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// What is known of one workload.
@@ -72,6 +81,8 @@ pub struct Judge {
     pub sigmas: HashMap<String, f64>,
     /// Gates passed, by arm and workload.
     pub gated: HashMap<(Digest, String), (Checked, Duration)>,
+    /// Interpreters for Python candidates, looked for when the first comes.
+    pub interpreters: Interpreters,
     /// Memory by workload, kept from job to job: populating it is most of a start.
     pub stage: HashMap<String, [Side; 2]>,
 }
@@ -88,10 +99,10 @@ impl Judge {
         map: Option<Map>,
     ) -> Result<Self, EnvError> {
         let problem = Problem::load(folder).map_err(|e| EnvError::Problem(render(e)))?;
+        let cores = Cores::detect(problem.threads).map_err(EnvError::Problem)?;
         let builder = Builder::new(confinement)?;
         let library = builder.oracle(&problem.oracle_unit())?;
         let oracle = Oracle::open(&problem, &library).map_err(|e| EnvError::Problem(e.to_string()))?;
-        let cores = Cores::detect();
         cores.pin();
         Ok(Self {
             problem,
@@ -104,6 +115,7 @@ impl Judge {
             known: HashMap::new(),
             sigmas: HashMap::new(),
             gated: HashMap::new(),
+            interpreters: Interpreters::default(),
             stage: HashMap::new(),
         })
     }
@@ -128,13 +140,7 @@ impl Judge {
         for workload in &workloads[..count.min(workloads.len())] {
             self.known(workload)?;
         }
-        let mut warnings = Vec::new();
-        if self.cores.runner.is_none() {
-            warnings.push(
-                "one core: judge and runner share it, so batches are 10 ms and more and the noise is larger; give it two"
-                    .to_owned(),
-            );
-        }
+        let mut warnings: Vec<String> = self.cores.warning().into_iter().collect();
         if self.confinement == Confinement::Unconfined {
             warnings.push("unconfined: candidates run without any protection; every record says so".to_owned());
         }
@@ -230,6 +236,14 @@ impl Judge {
     }
 
     fn judge_into(&mut self, job: &Job, judgement: &mut Judgement, spent: &mut Spent) -> Result<Verdict, EnvError> {
+        match self.judge_on(job, judgement, spent) {
+            // What was measured until then is in the judgement.
+            Err(EnvError::Interrupted) => Ok(Verdict::Undecided),
+            answer => answer,
+        }
+    }
+
+    fn judge_on(&mut self, job: &Job, judgement: &mut Judgement, spent: &mut Spent) -> Result<Verdict, EnvError> {
         let begin = Instant::now();
         let candidate = match arm::resolve(self, &job.candidate)? {
             Ok(code) => code,
@@ -243,6 +257,18 @@ impl Judge {
             judgement.log.clone_from(&artefact.log);
         }
         let against = arm::resolve(self, &job.against)?.map_err(EnvError::Against)?;
+        if [&job.candidate, &job.against].iter().any(|arm| matches!(arm, Arm::Library(_))) {
+            judgement.remarks.push(UNVETTED.to_owned());
+        }
+        for code in [&candidate, &against] {
+            if let Code::Python(python) = code {
+                judgement.artefact.get_or_insert(python.digest);
+                judgement.remarks.push(format!("run by {}", python.interpreter));
+                if judgement.trust == Trust::Sealed {
+                    judgement.trust = Trust::Open;
+                }
+            }
+        }
         judgement.overhead.build = begin.elapsed().into();
         let deadline = Instant::now() + Duration::from(job.cap);
         let workloads = self.workloads(&job.slice)?;
@@ -256,6 +282,9 @@ impl Judge {
             judgement.shapes.push(shape);
             if !verdict.is_measured() {
                 return Ok(verdict);
+            }
+            if interrupt::asked() {
+                return Err(EnvError::Interrupted);
             }
             // The cascade: the other workloads are for survivors of the first.
             let is_cascade = matches!(job.fidelity, Fidelity::Anytime { .. });
@@ -297,7 +326,8 @@ impl Judge {
     }
 }
 
-fn coins(seed: Option<u64>) -> ChaCha12Rng {
+/// The judge's own coins, from the kernel's entropy unless a test gives a seed.
+pub fn coins(seed: Option<u64>) -> ChaCha12Rng {
     use rand::SeedableRng;
     let mut bytes = [0; 32];
     match seed {

@@ -3,6 +3,7 @@
 //! Must not hold a candidate's code in its address space, believe a word of the runner's, or write the ledger.
 
 pub mod client;
+pub mod library;
 pub mod message;
 pub mod twin;
 
@@ -15,11 +16,21 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod cores;
+#[cfg(target_os = "linux")]
+mod ending;
+#[cfg(target_os = "linux")]
+mod errand;
+#[cfg(target_os = "linux")]
 mod export;
 #[cfg(target_os = "linux")]
 mod families;
 #[cfg(target_os = "linux")]
 mod folder;
+#[cfg(target_os = "linux")]
+mod foreign;
+#[cfg(target_os = "linux")]
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
@@ -33,7 +44,11 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod pairing;
 #[cfg(target_os = "linux")]
+mod python;
+#[cfg(target_os = "linux")]
 mod quarantine;
+#[cfg(target_os = "linux")]
+mod recipe;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
@@ -43,9 +58,13 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod sanitize;
 #[cfg(target_os = "linux")]
+mod seal;
+#[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
 mod side;
+#[cfg(target_os = "linux")]
+mod standing;
 #[cfg(target_os = "linux")]
 mod vet;
 

@@ -4,7 +4,7 @@
 
 use crate::arm;
 use crate::judge::{EnvError, Judge, Known, LIMIT};
-use crate::outcome::{Measured, fill, normalise};
+use crate::outcome::{Measured, design, fill, normalise};
 use crate::pairing::{Broken, Of, Pairing, Spent};
 use crate::runner::Code;
 use crate::sandbox::SandboxError;
@@ -87,8 +87,11 @@ impl Judge {
                 .ok_or_else(|| EnvError::Job("the problem has no work of the kind that this probe does".to_owned()))?;
             normalise(&mut shape, ratio);
         }
-        self.doubt(&mut shape, &Meeting { task, known: &known, sides: &sides, is_ceiling }, spent)?;
-        Ok(shape)
+        match self.doubt(&mut shape, &Meeting { task, known: &known, sides: &sides, is_ceiling }, spent) {
+            // What was measured stays. The whole has no verdict then.
+            Err(EnvError::Interrupted) => Ok(shape),
+            doubted => doubted.map(|()| shape),
+        }
     }
 
     /// Memory for both codes, the cached one where the workload was seen before.
@@ -123,7 +126,7 @@ impl Judge {
             sides,
             is_checked: meeting.is_ceiling.map(|is| !is),
             confinement: self.confinement,
-            cores: self.cores,
+            cores: &self.cores,
             limit,
         }
     }
@@ -158,30 +161,25 @@ impl Judge {
 
     fn measure(&mut self, meeting: &Meeting<'_>, spent: &mut Spent) -> Result<Measured, Broken> {
         let sigma = self.sigma(meeting, spent)?;
-        let clip = stats::Clip::of_sigma(sigma);
-        let margin = meeting.task.job.margin;
-        let design = match meeting.task.job.fidelity {
-            Fidelity::Fixed { alpha, process_pairs } => {
-                stats::Design::fixed(alpha, margin, clip, process_pairs as usize)
-            }
-            Fidelity::Anytime { alpha, max_process_pairs } => {
-                stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize)
-            }
-            Fidelity::Gate => unreachable!("a gate is not timed"),
-        };
+        let job = meeting.task.job;
+        let design = design(job.fidelity, job.margin, sigma).expect("a gate is not timed");
         let mut session = stats::Session::new(design);
         let mut units = Vec::new();
         let mut coins = self.fork_coins();
         let limit = Duration::from(self.problem.budget.call).max(LIMIT);
         let pairing = self.pairing(meeting, [&meeting.sides[0], &meeting.sides[1]], limit);
         loop {
-            let unit = pairing.run(&mut coins, spent)?;
+            let unit = match pairing.run(&mut coins, spent) {
+                Err(Broken::Interrupted) if !units.is_empty() => {
+                    return Ok(Measured { summary: session.summary(), units, progress: stats::Progress::Continue });
+                }
+                unit => unit?,
+            };
             let progress = session.push(unit.y);
             units.push(unit);
             // One unit at least: an estimate without evidence is still an estimate.
-            let stopped = matches!(progress, stats::Progress::Stop(_));
-            if stopped || Instant::now() > meeting.task.deadline {
-                return Ok(Measured { summary: session.summary(), units, stopped });
+            if progress != stats::Progress::Continue || Instant::now() > meeting.task.deadline {
+                return Ok(Measured { summary: session.summary(), units, progress });
             }
         }
     }
@@ -247,5 +245,6 @@ pub fn given(broken: Broken) -> Result<Verdict, EnvError> {
         Broken::Environment(error) => Err(error.into()),
         Broken::Candidate(verdict) => Ok(verdict),
         Broken::Against(verdict) => Err(EnvError::Against(verdict)),
+        Broken::Interrupted => Err(EnvError::Interrupted),
     }
 }

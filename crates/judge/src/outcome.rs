@@ -1,7 +1,7 @@
 //! From units and summaries to a judgement's words. Pure.
 
 use crate::pairing::ProcessPair;
-use model::{Estimate, Interval, Seconds, ShapeJudgement, Verdict};
+use model::{Estimate, Fidelity, Interval, Seconds, ShapeJudgement, Verdict};
 
 /// Result of one workload before it becomes a `ShapeJudgement`.
 pub struct Measured {
@@ -9,20 +9,39 @@ pub struct Measured {
     pub summary: stats::Summary,
     /// The process pairs.
     pub units: Vec<ProcessPair>,
-    /// Whether the design ended it; otherwise time did, and a fixed-n test has no answer.
-    pub stopped: bool,
+    /// Whether the design ended it, or time did.
+    pub progress: stats::Progress,
+}
+
+/// The test that a fidelity asks for; none where nothing is timed.
+pub fn design(fidelity: Fidelity, margin: f64, sigma: f64) -> Option<stats::Design> {
+    let clip = stats::Clip::of_sigma(sigma);
+    match fidelity {
+        Fidelity::Gate => None,
+        Fidelity::Fixed { alpha, process_pairs } => {
+            Some(stats::Design::fixed(alpha, margin, clip, process_pairs as usize))
+        }
+        Fidelity::Anytime { alpha, max_process_pairs } => {
+            Some(stats::Design::anytime(alpha, margin, clip, max_process_pairs as usize))
+        }
+    }
+}
+
+/// What the evidence says. Where time ended a fixed-n test and not its design, that is no answer.
+pub fn decided(summary: &stats::Summary, progress: stats::Progress) -> Verdict {
+    match summary.decision {
+        _ if progress == stats::Progress::Continue && summary.p.is_some() => Verdict::Undecided,
+        stats::Decision::Better => Verdict::Better,
+        stats::Decision::Worse => Verdict::Worse,
+        stats::Decision::Equivalent => Verdict::Equivalent,
+        stats::Decision::Undecided => Verdict::Undecided,
+    }
 }
 
 /// Puts what was measured into the workload's judgement.
 pub fn fill(shape: &mut ShapeJudgement, measured: &Measured) {
     let summary = &measured.summary;
-    shape.verdict = match summary.decision {
-        _ if !measured.stopped && summary.p.is_some() => Verdict::Undecided,
-        stats::Decision::Better => Verdict::Better,
-        stats::Decision::Worse => Verdict::Worse,
-        stats::Decision::Equivalent => Verdict::Equivalent,
-        stats::Decision::Undecided => Verdict::Undecided,
-    };
+    shape.verdict = decided(summary, measured.progress);
     shape.ln = Some(Estimate {
         value: summary.estimate.value,
         interval: Interval { low: summary.estimate.low, high: summary.estimate.high },

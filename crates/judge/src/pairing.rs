@@ -3,7 +3,9 @@
 //! The process pair is the statistical unit: its y is the median over its pairs of ln(t_candidate / t_against).
 //! Every timed batch is a checked batch. Must not decide anything: `stats` does.
 
-use crate::runner::{Ending, Runner, StartFailure};
+use crate::cores::Cores;
+use crate::ending::Ending;
+use crate::runner::{Runner, StartFailure};
 use crate::sandbox::Confinement;
 use crate::side::{Batch, Checked, Checker, Placement, Purpose, Rows, Side, Watch};
 use model::{Rule, Seconds, Verdict};
@@ -12,11 +14,6 @@ use protocol::OP_PREPARE;
 use rand::{Rng, RngExt};
 use std::time::{Duration, Instant};
 
-/// Shortest batch: from here on the handshake (9 us to continue, 0.4 us to see it done) is below 0.3 % with a spread
-/// far below that.
-const BATCH: Duration = Duration::from_micros(300);
-/// Shortest batch where judge and runner share one core, and the scheduler is part of every batch.
-const BATCH_ONE_CORE: Duration = Duration::from_millis(10);
 /// Time that one process pair should take; its two runners cost about 30 ms to start and end. At 60 ms (some 9 pairs of
 /// a 1.8 ms call) a unit's sigma was 2 to 4 % on a shared machine, and 2 % of difference was seen in 3 of 4 judgements.
 const PAIR_TIME: Duration = Duration::from_millis(130);
@@ -32,39 +29,6 @@ const REUSED: usize = 48 << 10;
 /// Share of a batch's time that sampled oracle rows may take.
 const CHECK_SHARE: f64 = 0.2;
 
-/// Where the candidates run.
-#[derive(Clone, Copy, Debug)]
-pub struct Cores {
-    /// The judge's.
-    pub judge: usize,
-    /// The runners'; none on a machine with one core.
-    pub runner: Option<usize>,
-}
-
-impl Cores {
-    /// The first and the last core that this process may use.
-    pub fn detect() -> Self {
-        // SAFETY: plain system calls on a local set.
-        let allowed: Vec<usize> = unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-            (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
-        };
-        let judge = allowed.first().copied().unwrap_or(0);
-        Self { judge, runner: allowed.last().copied().filter(|core| *core != judge) }
-    }
-
-    /// Pins the judge.
-    pub fn pin(self) {
-        // SAFETY: plain system calls on a local set.
-        unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(self.judge, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-        }
-    }
-}
-
 /// Why a measurement has no result.
 pub enum Broken {
     /// The environment.
@@ -73,6 +37,8 @@ pub enum Broken {
     Candidate(Verdict),
     /// What it is compared with does not work: a mistake of the question's.
     Against(Verdict),
+    /// Ctrl-C.
+    Interrupted,
 }
 
 /// The candidate, or what it is compared with.
@@ -100,7 +66,7 @@ impl Of {
     }
 
     fn ended(self, ending: &Ending) -> Broken {
-        self.broken(ending.verdict())
+        if *ending == Ending::Interrupted { Broken::Interrupted } else { self.broken(ending.verdict()) }
     }
 }
 
@@ -150,7 +116,7 @@ pub struct Pairing<'a> {
     /// Confinement.
     pub confinement: Confinement,
     /// Cores.
-    pub cores: Cores,
+    pub cores: &'a Cores,
     /// Longest batch.
     pub limit: Duration,
 }
@@ -243,7 +209,7 @@ impl Pairing<'_> {
 
     fn runner(&self, of: Of, purpose: Purpose) -> Result<Runner, Broken> {
         let side = self.sides[of as usize];
-        Runner::start(self.confinement, &side.code, &side.arguments(purpose), self.cores.runner)
+        Runner::start(self.confinement, &side.code, &side.arguments(purpose), self.cores)
             .map_err(|failure| of.started(failure))
     }
 
@@ -279,7 +245,7 @@ impl Pairing<'_> {
     /// Runs a batch, and looks at its outputs in the instant of done.
     fn watched(&self, of: Of, runner: &mut Runner, batch: &Batch, coins: &mut impl Rng) -> Result<Duration, Broken> {
         let side = self.sides[of as usize];
-        let mut watch = Watch::new(side, batch, coins);
+        let mut watch = Watch::new(side, (batch.calls, batch.placement), |_| batch.poison, coins);
         let look = || watch.look();
         let time = runner.batch_watched(&batch.order(side), self.limit, look).map_err(|ending| of.ended(&ending))?;
         if self.is_checked[of as usize] {
@@ -354,9 +320,7 @@ impl Pairing<'_> {
         if weights.map(|slot| slot.bytes).sum::<usize>() > REUSED {
             return 1;
         }
-        let shortest = if self.cores.runner.is_some() { BATCH } else { BATCH_ONE_CORE };
-        let wanted = shortest.as_secs_f64() / call.as_secs_f64().max(1e-9);
-        (wanted.ceil() as usize).clamp(1, self.sides[side].calls_max)
+        self.cores.calls(call, self.sides[side].calls_max)
     }
 
     fn rows(&self, call: Duration) -> usize {

@@ -56,8 +56,10 @@ impl Judge {
     ) -> Result<(), EnvError> {
         let (Some(map), Some(first)) = (&self.map, shape.candidate) else { return Ok(()) };
         let work = self.problem.work(&shape.workload);
-        let Ok(mapped) = score::quarantine_limit(&work, map) else { return Ok(()) };
-        if first >= mapped || !matches!(meeting.task.job.candidate, Arm::Source(_)) {
+        // A map's ceilings are one core's; no more than all that a pool has together can be reached with one.
+        let share = ((1 + self.problem.threads) as f64).recip();
+        let Ok(mapped) = score::quarantine_limit(&work, map).map(|limit| limit * share) else { return Ok(()) };
+        if first >= mapped || !matches!(meeting.task.job.candidate, Arm::Source(_) | Arm::Library(_)) {
             return Ok(());
         }
         let map = map.clone();
@@ -69,7 +71,7 @@ impl Judge {
             }
         };
         let now = self.probe_again(&map, &work, meeting)?;
-        let probed = score::quarantine_limit(&work, &now).unwrap_or(mapped);
+        let probed = score::quarantine_limit(&work, &now).map_or(mapped, |limit| limit * share);
         shape.verdict = verdict(finding(again, mapped, probed), [first, again], [mapped, probed]);
         Ok(())
     }

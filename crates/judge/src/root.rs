@@ -49,11 +49,11 @@ pub struct Root {
 static BASE: OnceLock<Folder> = OnceLock::new();
 
 impl Root {
-    /// Lays out a root, with one folder to write in.
+    /// Lays out a root, with one folder to write in, and others to read beyond the system's.
     ///
     /// # Errors
     /// When there is no temporary folder, or a path holds a zero.
-    pub fn plan(writable: Option<&Path>) -> io::Result<Self> {
+    pub fn plan(writable: Option<&Path>, sees: &[PathBuf]) -> io::Result<Self> {
         let base = if let Some(base) = BASE.get() {
             base
         } else {
@@ -68,7 +68,7 @@ impl Root {
             writable: Vec::new(),
         };
         let mut made: Vec<PathBuf> = vec![PathBuf::from("/"), PathBuf::from("/proc")];
-        for path in protocol::SYSTEM.iter().chain(&["/dev/null"]).map(Path::new) {
+        for path in protocol::SYSTEM.iter().chain(&["/dev/null", "/dev/urandom"]).map(Path::new) {
             let Ok(kind) = fs::symlink_metadata(path) else { continue };
             root.folders(base, path.parent().unwrap_or(Path::new("/")), &mut made)?;
             let inside = c(&inside(base, path))?;
@@ -79,8 +79,17 @@ impl Root {
             root.steps.push(if kind.is_dir() { Step::Folder(inside.clone()) } else { Step::File(inside.clone()) });
             root.steps.push(Step::Bind(c(path)?, inside));
         }
-        if let Some(path) = writable {
+        // What lies inside another comes with it.
+        let is_inside = |path: &Path| sees.iter().any(|other| other != path && path.starts_with(other));
+        let is_system = |path: &Path| protocol::SYSTEM.iter().any(|system| path.starts_with(system));
+        for path in sees.iter().filter(|path| !is_inside(path) && !is_system(path)) {
             root.folders(base, path, &mut made)?;
+            root.steps.push(Step::Bind(c(path)?, c(&inside(base, path))?));
+        }
+        if let Some(path) = writable {
+            if !sees.iter().any(|other| path.starts_with(other)) {
+                root.folders(base, path, &mut made)?;
+            }
             root.writable.push(Step::Bind(c(path)?, c(&inside(base, path))?));
         }
         Ok(root)

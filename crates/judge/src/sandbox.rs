@@ -8,7 +8,7 @@ use crate::root::Root;
 use std::ffi::{CStr, CString};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,11 @@ pub enum Confinement {
 }
 
 impl Confinement {
+    /// From the flag that leaves the sandbox off.
+    pub fn from_flag(unconfined: bool) -> Self {
+        if unconfined { Self::Unconfined } else { Self::Confined }
+    }
+
     /// The word that the roles understand.
     pub fn word(self) -> &'static str {
         match self {
@@ -89,6 +94,8 @@ pub struct Start<'a> {
     pub member: Member,
     /// The one folder that it may write in.
     pub writable: Option<&'a Path>,
+    /// Folders that it sees beyond the system's: a toolchain in somebody's home.
+    pub sees: &'a [PathBuf],
 }
 
 /// What a child needs between clone and exec, laid out before the clone: formatting and allocating are not for the child.
@@ -116,7 +123,8 @@ impl Layout {
         Ok(match start.confinement {
             Confinement::Confined => {
                 cgroup::set_up();
-                Self { identity, root: Some(Root::plan(start.writable)?), doors: cgroup::doors(start.member), life }
+                let root = Some(Root::plan(start.writable, start.sees)?);
+                Self { identity, root, doors: cgroup::doors(start.member), life }
             }
             Confinement::Unconfined => Self { identity, root: None, doors: Vec::new(), life },
         })

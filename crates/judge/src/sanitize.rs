@@ -6,7 +6,7 @@
 use crate::builder::Job as Folder;
 use crate::judge::{EnvError, Judge};
 use crate::sandbox::SandboxError;
-use model::{Source, Workload};
+use model::{Language, Source, Workload};
 use problems::Role;
 use rand::RngExt;
 use std::fmt::Write;
@@ -43,6 +43,9 @@ impl Judge {
     /// # Errors
     /// The environment's failures.
     pub fn sanitize(&mut self, source: &Source, workload: &Workload) -> Result<Sanitized, EnvError> {
+        if source.language != Language::C {
+            return Ok(Sanitized::NotRun(format!("they are the C compiler's, and this is {}", source.language)));
+        }
         let trial = self.builder.job().map_err(SandboxError::Os)?;
         trial.write("unit.c", &format!("{OPTIONS}int main(void) {{ return 0; }}\n")).map_err(SandboxError::Os)?;
         let runs = self.builder.tool(&trial, &self.builder.compiler, &words(&[], "unit.c"))?;

@@ -1,9 +1,9 @@
 //! The judge's process: one request a line in, answers out. Nothing else is printed.
 
 use crate::judge::{EnvError, Judge};
-use crate::message::{Request, Response};
+use crate::message::{Interrupt, Request, Response};
 use crate::sandbox::Confinement;
-use crate::{export, ladder};
+use crate::{export, foreign, interrupt, ladder};
 use std::io::{BufRead, Write};
 
 /// Runs the role until its input ends.
@@ -18,7 +18,10 @@ pub fn judge_main() -> ! {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         let response = match serde_json::from_str(&line) {
-            Ok(request) => answer(&mut judge, request).unwrap_or_else(|e| Response::Error { message: e.to_string() }),
+            Ok(request) => answer(&mut judge, request).unwrap_or_else(|error| match error {
+                EnvError::Against(verdict) => Response::Against { verdict },
+                error => Response::Error { message: error.to_string() },
+            }),
             Err(e) => Response::Error { message: format!("not a request: {e}") },
         };
         say(&response);
@@ -32,8 +35,7 @@ pub fn judge_main() -> ! {
 
 fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvError> {
     if let Request::Open { problem, unconfined, seed, map, ready } = request {
-        let confinement = if unconfined { Confinement::Unconfined } else { Confinement::Confined };
-        let mut opening = Judge::open(&problem, confinement, seed, map.map(|map| *map))?;
+        let mut opening = Judge::open(&problem, Confinement::from_flag(unconfined), seed, map.map(|map| *map))?;
         if let Some(before) = judge {
             opening.inherit(before);
         }
@@ -41,10 +43,23 @@ fn answer(judge: &mut Option<Judge>, request: Request) -> Result<Response, EnvEr
         *judge = Some(opening);
         return Ok(Response::Opened { opened });
     }
+    if let Request::Foreign { question } = request {
+        return Ok(Response::Foreign { answer: Box::new(foreign::answer(&question)?) });
+    }
+    if let Request::Evolve { question } = request {
+        return Ok(Response::Evolved { answer: Box::new(foreign::evolve::answer(&question)?) });
+    }
     let judge = judge.as_mut().ok_or_else(|| EnvError::Job("open a problem first".to_owned()))?;
     match request {
-        Request::Open { .. } => unreachable!("answered above"),
-        Request::Judge { job } => Ok(Response::Judged { judgement: Box::new(judge.judge(&job)?) }),
+        Request::Open { .. } | Request::Foreign { .. } | Request::Evolve { .. } => unreachable!("answered above"),
+        Request::Judge { job, interrupt: means } => {
+            if means == Interrupt::Answers {
+                interrupt::listen();
+            }
+            let judgement = Box::new(judge.judge(&job)?);
+            let is_cut_short = interrupt::asked();
+            Ok(Response::Judged { judgement, is_cut_short })
+        }
         Request::Climb { source, baselines, sustained, looks } => {
             let climb = ladder::Climb { source, baselines, sustained, looks };
             let certificate = ladder::climb(judge, &climb, &mut |text| say(&Response::Progress { text: text.into() }))?;

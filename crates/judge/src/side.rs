@@ -3,14 +3,17 @@
 //! Inputs are shared by both sides and drawn while every runner is stopped; outputs, scratch and packed weights are a
 //! side's own, so that no side can find the other's answers.
 
+mod slot;
 mod watch;
 
 use crate::memory::Memory;
+use crate::python::Array;
 use crate::runner::{Argument, Code};
 use model::{Rule, Stage, Verdict, Workload};
 use problems::{Check, Family, Oracle, Problem, Role, Tolerance};
 use protocol::{MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES, OP_CALL, Order};
 use rand::{Rng, RngExt};
+pub use slot::{Placement, Slot};
 use std::io;
 use std::rc::Rc;
 pub use watch::Watch;
@@ -19,19 +22,6 @@ pub use watch::Watch;
 const CANARY: usize = 64;
 /// Fresh data of one batch at most: drawing costs the judge about 1 ns a byte.
 const BATCH_BYTES: usize = 16 << 20;
-
-/// One argument of a side.
-#[derive(Clone)]
-pub struct Slot {
-    /// Who writes it, and when.
-    pub role: Role,
-    /// Its memory.
-    pub memory: Rc<Memory>,
-    /// Bytes of one call.
-    pub bytes: usize,
-    /// Bytes from one call's to the next call's; 0 where all calls share one.
-    pub stride: usize,
-}
 
 /// What a runner is started for: which arguments it may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +40,6 @@ impl Purpose {
             Self::Prepare => role == Role::Packed,
         }
     }
-}
-
-/// Where arguments lie in their memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
-    /// One after the other, a canary between.
-    Pool,
-    /// One call, each argument flush against the guard after it.
-    Back,
 }
 
 /// One side.
@@ -124,11 +105,17 @@ impl Side {
             .sum();
         let calls_max = (BATCH_BYTES / fresh.max(1)).clamp(1, MAX_CALLS);
         let mut slots = Vec::new();
-        for (argument, bytes) in problem.arguments.iter().zip(bytes) {
+        for (i, (argument, bytes)) in problem.arguments.iter().zip(bytes).enumerate() {
             let pooled = matches!(argument.role, Role::Activation | Role::Output);
             let stride = if pooled { (bytes + CANARY).next_multiple_of(64) } else { 0 };
             let memory = Rc::new(Memory::new(if pooled { stride * calls_max } else { bytes })?);
-            slots.push(Slot { role: argument.role, memory, bytes, stride });
+            let array = Some(Rc::new(Array {
+                name: argument.name.clone(),
+                dtype: argument.dtype.name().to_owned(),
+                size: argument.dtype.size(),
+                shape: problem.dimensions(i, workload),
+            }));
+            slots.push(Slot { role: argument.role, memory, bytes, stride, array });
         }
         let (sizes, workload) = (problem.sizes(workload), workload.clone());
         Ok(Self { code, slots, sizes, calls_max, workload, family: Family::Declared })
@@ -153,7 +140,7 @@ impl Side {
                 state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
                 word.copy_from_slice(&(0.5 + (state >> 8) as f32 / (1 << 24) as f32).to_ne_bytes());
             }
-            slots.push(Slot { role: Role::Scratch, memory, bytes, stride: 0 });
+            slots.push(Slot { role: Role::Scratch, memory, bytes, stride: 0, array: None });
         }
         Ok(Self { code, slots, sizes, calls_max: MAX_CALLS, workload, family: Family::Declared })
     }
@@ -175,8 +162,11 @@ impl Side {
 
     /// The arguments as a runner maps them.
     pub fn arguments(&self, purpose: Purpose) -> Vec<Argument> {
-        let argument =
-            |slot: &Slot| Argument { memory: Rc::clone(&slot.memory), writable: purpose.may_write(slot.role) };
+        let argument = |slot: &Slot| Argument {
+            memory: Rc::clone(&slot.memory),
+            writable: purpose.may_write(slot.role),
+            array: slot.array.clone(),
+        };
         self.slots.iter().map(argument).collect()
     }
 
@@ -185,6 +175,7 @@ impl Side {
         self.slots.iter().any(|slot| slot.role == Role::Packed)
             && match &self.code {
                 Code::Artefact(_) => true,
+                Code::Python(python) => python.prepares,
                 Code::Kernel { name, .. } => kernels::find(name).is_some_and(|kernel| kernel.prepare.is_some()),
             }
     }
@@ -354,26 +345,6 @@ impl Batch {
     /// Its order.
     pub fn order(&self, side: &Side) -> Order {
         side.order(OP_CALL, self.calls, self.placement)
-    }
-}
-
-impl Slot {
-    fn offset(&self, call: usize, placement: Placement) -> usize {
-        match placement {
-            Placement::Pool => call * self.stride,
-            // Pointers are promised to be 64-byte aligned; the slack after an odd size is under a cache line.
-            Placement::Back => (self.memory.len() - self.bytes) & !63,
-        }
-    }
-
-    /// What follows the argument up to the next call's or the guard.
-    fn canary(&self, call: usize, placement: Placement) -> &mut [u8] {
-        let end = self.offset(call, placement) + self.bytes;
-        let length = match placement {
-            Placement::Pool => self.stride - self.bytes,
-            Placement::Back => self.memory.len() - end,
-        };
-        self.memory.part(end, length & !3)
     }
 }
 

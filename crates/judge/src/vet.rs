@@ -12,8 +12,17 @@ use std::collections::BTreeSet;
 type Elf = elf::FileHeader64<Endianness>;
 
 /// Imports that are not arithmetic on memory or floats, and yet harmless: the compiler emits them itself.
-const RUNTIME: [&str; 8] =
-    ["memcpy", "memmove", "memset", "memcmp", "__stack_chk_fail", "__memcpy_chk", "__memset_chk", "__tls_get_addr"];
+const RUNTIME: [&str; 9] = [
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "bcmp",
+    "__stack_chk_fail",
+    "__memcpy_chk",
+    "__memset_chk",
+    "__tls_get_addr",
+];
 
 /// libm by stem; `f` and `l` suffixes and glibc's vector variants (`_ZGV...`) and `__..._finite` aliases count too.
 const MATH: [&str; 42] = [

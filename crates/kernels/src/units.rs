@@ -6,12 +6,12 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::fma::{avx512, block, narrow, narrow_step, product, step};
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+use crate::fma::{block, neon, product, step};
 #[cfg(target_arch = "x86_64")]
 use crate::isa::{Extension, Isa, has, isa};
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")))]
 use crate::registry::first;
-#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
-use crate::fma::{block, neon, product, step};
 #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon")))]
 use std::arch::asm;
 

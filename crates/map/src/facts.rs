@@ -29,7 +29,9 @@ impl Facts {
         let cores = platform::cores();
         let siblings = system::siblings(cores[0]).unwrap_or_default();
         let mut nodes: Vec<Vec<usize>> = system::nodes().unwrap_or_default();
-        nodes.iter_mut().for_each(|node| node.retain(|core| cores.contains(core)));
+        for node in &mut nodes {
+            node.retain(|core| cores.contains(core));
+        }
         nodes.retain(|node| !node.is_empty());
         nodes.sort_by_key(|node| !node.contains(&cores[0]));
         Self {

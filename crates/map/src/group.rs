@@ -73,11 +73,7 @@ mod tests {
             assert_eq!(folders(own, controller), expected, "{own}, {controller}");
         };
         let second = "0::/user.slice/work.scope\n";
-        check(
-            second,
-            "",
-            &["/sys/fs/cgroup/user.slice/work.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"],
-        );
+        check(second, "", &["/sys/fs/cgroup/user.slice/work.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"]);
         let first = "5:memory:/\n4:cpu,cpuacct:/job\n0::/\n";
         check(first, "cpu", &["/sys/fs/cgroup/cpu,cpuacct/job", "/sys/fs/cgroup/cpu,cpuacct"]);
         check(first, "memory", &["/sys/fs/cgroup/memory"]);

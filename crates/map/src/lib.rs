@@ -441,9 +441,7 @@ mod tests {
         ] {
             assert!(missing(reason), "{reason}: {:?}", map.missing);
         }
-        assert!(
-            map.every_figure().iter().all(|figure| !of_all(figure) && !figure.name.contains("matrix"))
-        );
+        assert!(map.every_figure().iter().all(|figure| !of_all(figure) && !figure.name.contains("matrix")));
         assert_eq!((map.core_to_core, map.curves[0].name.as_str()), (None, "latency.4k"));
     }
 

@@ -138,10 +138,10 @@ impl Effort {
 const QUICK: Plan = Plan {
     ramp: Seconds(0.4),
     soak: Seconds(1.0),
-    unit: Seconds(0.06),
-    team: Seconds(0.06),
+    unit: Seconds(0.05),
+    team: Seconds(0.05),
     stream: Seconds(0.02),
-    point: Seconds(0.005),
+    point: Seconds(0.004),
     instruction: Seconds(0.002),
     floor: Seconds(0.02),
     jitter: Seconds(0.1),
@@ -150,7 +150,7 @@ const QUICK: Plan = Plan {
     bandwidth: 1,
     largest_cycle: 128 << 20,
     least_dram: 512 << 20,
-    pairs: 100,
+    pairs: 60,
     rounds: 7,
     checks: Checks::Main,
 };
@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn a_map_meets_what_is_asked_of_it() {
-        let check = |wanted: Depth, depth: &str, expected: bool| assert_eq!(wanted.is_met_by(depth), expected, "{depth}");
+        let check =
+            |wanted: Depth, depth: &str, expected: bool| assert_eq!(wanted.is_met_by(depth), expected, "{depth}");
         check(Depth::Quick, "quick", true);
         check(Depth::Quick, "deep+soak", true);
         check(Depth::Default, "quick+soak", false);

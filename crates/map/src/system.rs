@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn ticks_are_read() {
         let stat = "cpu  100 0 50 800 10 0 5 35 0 0\ncpu0 1 2 3\n";
-        assert_eq!(ticks_of(stat), Some(Ticks { stolen: 35, busy: 165, own: 0, all: 1000 }));
+        assert_eq!(ticks_of(stat), Some(Ticks { stolen: 35, busy: 155, own: 0, all: 1000 }));
         assert_eq!(ticks_of("intr 5"), None);
         assert_eq!(ticks_of("cpu  1 2 3"), None);
     }

@@ -4,6 +4,7 @@ use crate::{Digest, Seconds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 /// A candidate as text: what is compiled, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,11 +36,44 @@ impl Source {
 pub enum Language {
     /// C, through the machine's C compiler.
     C,
+    /// C++ without its library, through the same compiler.
+    Cpp,
+    /// Rust without its runtime, through the machine's rustc.
+    Rust,
+    /// Python, in an interpreter of its own.
+    Python,
+}
+
+impl Language {
+    /// The language of a file with this extension; C for any that is not known.
+    pub fn of_extension(extension: &str) -> Self {
+        match extension {
+            "cc" | "cpp" | "cxx" => Self::Cpp,
+            "rs" => Self::Rust,
+            "py" => Self::Python,
+            _ => Self::C,
+        }
+    }
+
+    /// The extension of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::Rust => "rs",
+            Self::Python => "py",
+        }
+    }
 }
 
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("c")
+        f.write_str(match self {
+            Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::Rust => "rust",
+            Self::Python => "python",
+        })
     }
 }
 
@@ -53,6 +87,17 @@ pub enum Arm {
     Baseline(String),
     /// The probe of a ceiling, by name, sized to take about as long as the other arm.
     Ceiling(String),
+    /// A shared library that somebody else built. For `compare` alone: it is measured, not judged.
+    Library(Library),
+}
+
+/// A prebuilt shared library.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Library {
+    /// Its file.
+    pub path: PathBuf,
+    /// Digest of what the file held when it was named.
+    pub digest: Digest,
 }
 
 /// Which workloads.

@@ -12,6 +12,7 @@ mod numerics;
 mod oracle;
 mod problem;
 mod resolve;
+mod rust;
 mod scan;
 mod tolerance;
 mod tried;

@@ -14,6 +14,7 @@ pub(crate) struct Manifest {
     pub(crate) entry: Spanned<String>,
     pub(crate) language: model::Language,
     pub(crate) hints: Option<Spanned<String>>,
+    pub(crate) threads: Option<Spanned<i64>>,
     #[serde(default)]
     pub(crate) constants: BTreeMap<String, Spanned<i64>>,
     #[serde(rename = "axis")]

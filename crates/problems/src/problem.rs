@@ -20,6 +20,8 @@ pub struct Problem {
     pub entry: String,
     /// The language of its candidates.
     pub language: Language,
+    /// Threads of the pool that a candidate may use, beside the thread that calls it; 0 is no pool.
+    pub threads: usize,
     /// Constants, macros in upper case for the candidate.
     pub constants: BTreeMap<String, i64>,
     /// Axes, in the order of the function's trailing arguments.
@@ -95,6 +97,15 @@ impl Dtype {
         match self {
             Self::F32 | Self::I32 => 4,
             Self::F64 => 8,
+        }
+    }
+
+    /// Its name in Rust, and ours.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I32 => "i32",
         }
     }
 
@@ -210,6 +221,16 @@ impl Problem {
         self.arguments.iter().map(size).collect()
     }
 
+    /// Dimensions of the argument `index`, slowest first.
+    ///
+    /// # Panics
+    /// As [`Self::workload_bytes`].
+    pub fn dimensions(&self, index: usize, workload: &Workload) -> Vec<usize> {
+        let scope = self.scope(workload);
+        let count = |dimension: &Expression| dimension.count(&scope).expect("a shape that has been checked");
+        self.arguments[index].shape.iter().map(count).collect()
+    }
+
     /// Whether every argument of this shape has a size that the judge will allocate.
     pub fn fits(&self, workload: &Workload) -> bool {
         let scope = self.scope(workload);
@@ -275,6 +296,8 @@ impl Problem {
 /// Largest argument, bytes. Both arms hold every argument in shared memory several times over; populating 128 MB of
 /// maps already takes most of a runner's start.
 pub(crate) const LARGEST_ARGUMENT: usize = 64 << 20;
+/// Largest pool. Each thread spins on a core of its own while a call runs.
+pub(crate) const LARGEST_POOL: i64 = 32;
 
 impl Argument {
     /// Its size in a shape, bytes.

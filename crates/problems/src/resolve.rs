@@ -5,7 +5,7 @@
 use crate::error::{Page, ProblemError};
 use crate::expression::{Expression, Scope, is_name};
 use crate::manifest::{ArgumentTable, BaselineTable, DistributionName, DrawTable, Manifest};
-use crate::problem::{Argument, Axis, Baseline, BaselineCode, Budget, Problem};
+use crate::problem::{Argument, Axis, Baseline, BaselineCode, Budget, LARGEST_POOL, Problem};
 use crate::tried::Tried;
 use crate::{Distribution, Role, workload};
 use model::{Digest, Seconds, Source, Workload};
@@ -119,6 +119,7 @@ impl Resolver<'_> {
             title: m.title.clone(),
             entry: m.entry.get_ref().clone(),
             language: m.language,
+            threads: self.threads()?,
             constants: m.constants.iter().map(|(name, value)| (name.clone(), *value.get_ref())).collect(),
             edges: self.edges(&axes, &workloads[0])?,
             axes,
@@ -220,6 +221,19 @@ impl Resolver<'_> {
             return Err(self.page.error(Some(entry.span()), "names in `rooflab_` are taken", help));
         }
         Ok(())
+    }
+
+    fn threads(&self) -> Result<usize> {
+        let Some(threads) = &self.manifest.threads else { return Ok(0) };
+        let count = *threads.get_ref();
+        if (1..=LARGEST_POOL).contains(&count) {
+            return Ok(count as usize);
+        }
+        let help = format!(
+            "give 1 to {LARGEST_POOL}: the threads beside the one that calls, one core each and one core more; or leave it \
+             out"
+        );
+        Err(self.page.error(Some(threads.span()), format!("a pool of {count} threads can't be"), help))
     }
 
     fn workloads(&self, axes: &[Axis]) -> Result<Vec<Workload>> {

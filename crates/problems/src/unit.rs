@@ -3,22 +3,46 @@
 //! Must not call a compiler. The texts depend on the problem and the candidate alone.
 
 use crate::problem::{Argument, Problem, Role};
-use model::Source;
+use model::{Language, Source};
 use std::fmt::Write;
 
+/// What a candidate is told of the pool.
+const POOL: &str = "\
+/* Calls task(context, i) for every i from 0 to count - 1, on this thread and the pool's, and returns when all of these
+   calls have returned. In a task it is an ordinary loop. */
+typedef void rooflab_task(void *context, int64_t i);
+void rooflab_parallel(int64_t count, rooflab_task *task, void *context);";
+
+/// The pool's end in the library: the runner sets the pointer. Elsewhere, in a library that was exported, it is a loop.
+const PARALLEL: &str = "\
+__attribute__((visibility(\"default\"))) void (*rooflab_pool)(int64_t, rooflab_task *, void *);
+void rooflab_parallel(int64_t count, rooflab_task *task, void *context) {
+    if (rooflab_pool) {
+        rooflab_pool(count, task, context);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) task(context, i);
+}
+";
+
 impl Problem {
-    /// `problem.h`: the constants, the prototype of the entry, and that of its `prepare` where weights can be packed.
+    /// `problem.h`: the constants, the pool where there is one, the prototype of the entry, and that of its `prepare` where
+    /// weights can be packed; all are C functions in C++ too.
     pub fn header(&self) -> String {
         let guard = format!("ROOFLAB_{}_H", self.entry.to_uppercase());
         let mut text = format!("#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "#define {} {value}", name.to_uppercase());
         }
+        text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+        if self.threads > 0 {
+            let _ = writeln!(text, "#define ROOFLAB_THREADS {}\n{POOL}", self.threads);
+        }
         let _ = writeln!(text, "void {}({});", self.entry, self.parameters(&self.call_arguments()));
         if self.packed().is_some() {
             let _ = writeln!(text, "void {}_prepare({});", self.entry, self.parameters(&self.prepare_arguments()));
         }
-        text.push_str("#endif\n");
+        text.push_str("#ifdef __cplusplus\n}\n#endif\n#endif\n");
         text
     }
 
@@ -42,7 +66,8 @@ impl Problem {
     /// The whole translation unit of a candidate: header, its text, and the two functions that the runner calls,
     /// `rooflab_entry` and `rooflab_prepare`, both `(void *const *buffers, const int64_t *sizes)`.
     ///
-    /// A line `#include "problem.h"` in the candidate is blanked, since the header already stands before it.
+    /// The two are C functions in a C++ candidate too. A line `#include "problem.h"` in the candidate is blanked, since
+    /// the header already stands before it.
     pub fn unit(&self, source: &Source) -> String {
         let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
         // Only a candidate that mentions `prepare` gets a reference to it: an unresolved weak symbol would otherwise
@@ -52,24 +77,47 @@ impl Problem {
         if prepares {
             let _ = writeln!(text, "#pragma weak {prepare}");
         }
-        let _ = writeln!(text, "#line 1 \"candidate.c\"\n{}", without_header(&source.text));
+        let extension = source.language.extension();
+        let _ = writeln!(text, "#line 1 \"candidate.{extension}\"\n{}", without_header(&source.text));
+        self.push_entries(&mut text, source.language, prepares.then_some(prepare.as_str()));
+        text
+    }
+
+    /// The translation unit that stands between the runner and a prebuilt library: the same two functions, calling the
+    /// library's own. They are weak, so that it links without the library. `prepare` is the library's, where it has one.
+    pub fn shim(&self, prepare: Option<&str>) -> String {
+        let mut text = format!("#line 1 \"problem.h\"\n{}", self.header());
+        for name in prepare.into_iter().chain([self.entry.as_str()]) {
+            let _ = writeln!(text, "#pragma weak {name}");
+        }
+        self.push_entries(&mut text, Language::C, prepare);
+        text
+    }
+
+    /// The two functions that the runner calls.
+    fn push_entries(&self, text: &mut String, language: Language, prepare: Option<&str>) {
         text.push_str("#line 1 \"rooflab.c\"\n");
+        let linkage = if language == Language::Cpp { "extern \"C\" " } else { "" };
         let _ = writeln!(
             text,
-            "__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \
+            "{linkage}__attribute__((visibility(\"default\"))) void rooflab_entry(void *const *b, const int64_t *s) {{\n    \
              (void)b, (void)s;\n    {}({});\n}}",
             self.entry,
             self.values(&self.call_arguments())
         );
-        text.push_str(
-            "__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) {\n    \
-             (void)b, (void)s;\n",
+        let _ = writeln!(
+            text,
+            "{linkage}__attribute__((visibility(\"default\"))) void rooflab_prepare(void *const *b, const int64_t *s) \
+             {{\n    (void)b, (void)s;",
         );
-        if prepares {
+        if let Some(prepare) = prepare {
             let _ = writeln!(text, "    if ({prepare}) {prepare}({});", self.values(&self.prepare_arguments()));
         }
         text.push_str("}\n");
-        text
+        if self.threads > 0 {
+            // In C++ the header has made it a C function, and names of variables are the same in both.
+            text.push_str(PARALLEL);
+        }
     }
 
     /// The oracle's translation unit: `oracle.c` once with `real` as double and once as float, exporting
@@ -113,17 +161,17 @@ impl Problem {
         )
     }
 
-    fn packed(&self) -> Option<usize> {
+    pub(crate) fn packed(&self) -> Option<usize> {
         self.arguments.iter().position(|argument| argument.role == Role::Packed)
     }
 
-    fn call_arguments(&self) -> Vec<(usize, bool)> {
+    pub(crate) fn call_arguments(&self) -> Vec<(usize, bool)> {
         let read_only = |argument: &Argument| argument.role.is_input() || argument.role == Role::Packed;
         self.arguments.iter().enumerate().map(|(i, argument)| (i, read_only(argument))).collect()
     }
 
     /// The weights, then the packed buffer.
-    fn prepare_arguments(&self) -> Vec<(usize, bool)> {
+    pub(crate) fn prepare_arguments(&self) -> Vec<(usize, bool)> {
         let weights = (0..self.arguments.len()).filter(|i| self.arguments[*i].role == Role::Weight);
         weights.map(|i| (i, true)).chain(self.packed().map(|i| (i, false))).collect()
     }
@@ -151,7 +199,7 @@ fn constness(read_only: bool) -> &'static str {
 }
 
 /// Whether `text` holds `name` as a whole identifier.
-fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
 }
 

@@ -76,6 +76,9 @@ fn mistakes_are_shown_where_they_are() {
     check("rule = \"oracle-f32\"", "rule = \"1e-3\"", "unknown variant `1e-3`", "\"1e-3\"");
     check("file = \"baselines/naive.c\"", "", "needs one place for its code", "[[baseline]]");
     check("entry = \"sample\"", "entry = \"rooflab_entry\"", "names in `rooflab_` are taken", "\"rooflab_entry\"");
+    let entry = "entry = \"sample\"";
+    check(entry, &format!("{entry}\nthreads = 0"), "a pool of 0 threads can't be", "0");
+    check(entry, &format!("{entry}\nthreads = 33"), "a pool of 33 threads can't be", "33");
     check("[oracle]", "[oracle", "", "");
 }
 
@@ -135,22 +138,27 @@ fn shipped_problems_count_by_hand() {
 #[test]
 fn headers_and_units() {
     let matmul = shipped("matmul-small-m");
-    insta::assert_snapshot!(matmul.header(), @r"
+    insta::assert_snapshot!(matmul.header(), @r#"
     #ifndef ROOFLAB_MATMUL_SMALL_M_H
     #define ROOFLAB_MATMUL_SMALL_M_H
     #include <stddef.h>
     #include <stdint.h>
     #define K 1024
     #define N 3072
+    #ifdef __cplusplus
+    extern "C" {
+    #endif
     void matmul_small_m(const float *x, const float *w, const float *packed, float *y, int64_t m);
     void matmul_small_m_prepare(const float *w, float *packed, int64_t m);
+    #ifdef __cplusplus
+    }
     #endif
-    ");
+    #endif
+    "#);
     let candidate =
         "#include \"problem.h\"\nvoid matmul_small_m_prepare(const float *w, float *packed, int64_t m) {}\n";
     let unit = matmul.unit(&Source::c(candidate));
-    let (header, rest) = unit.split_once("#endif\n").unwrap();
-    assert_eq!(format!("{header}#endif\n"), format!("#line 1 \"problem.h\"\n{}", matmul.header()));
+    let rest = unit.strip_prefix(&format!("#line 1 \"problem.h\"\n{}", matmul.header())).unwrap();
     insta::assert_snapshot!(rest, @r#"
     #pragma weak matmul_small_m_prepare
     #line 1 "candidate.c"
@@ -168,11 +176,61 @@ fn headers_and_units() {
     "#);
     let plain = matmul.unit(&Source::c("void matmul_small_m_prepared(void);"));
     assert!(!plain.contains("#pragma weak"), "only what is there is called: {plain}");
+    let shim = matmul.shim(Some("matmul_small_m_prepare"));
+    assert_eq!(unit.split_once("rooflab.c").unwrap().1, shim.split_once("rooflab.c").unwrap().1);
+    for name in ["matmul_small_m", "matmul_small_m_prepare"] {
+        assert!(shim.contains(&format!("#pragma weak {name}\n")), "it links without the library: {shim}");
+    }
+    assert!(!matmul.shim(None).contains("if (matmul_small_m_prepare)"), "only what is there is called");
     let attention = shipped("attention-prefill");
     assert!(attention.header().contains(
         "void attention_prefill(const float *q, const float *k, const float *v, float *out, float *scratch, int64_t len);"
     ));
     assert!(!attention.header().contains("prepare"));
+}
+
+#[test]
+fn a_pool_is_declared_and_handed_over() {
+    let problem = shipped("rms-norm-silu-pool");
+    assert_eq!((problem.threads, shipped("rms-norm-silu").threads), (1, 0));
+    insta::assert_snapshot!(problem.header(), @r#"
+    #ifndef ROOFLAB_RMS_NORM_SILU_H
+    #define ROOFLAB_RMS_NORM_SILU_H
+    #include <stddef.h>
+    #include <stdint.h>
+    #define COLS 4096
+    #ifdef __cplusplus
+    extern "C" {
+    #endif
+    #define ROOFLAB_THREADS 1
+    /* Calls task(context, i) for every i from 0 to count - 1, on this thread and the pool's, and returns when all of these
+       calls have returned. In a task it is an ordinary loop. */
+    typedef void rooflab_task(void *context, int64_t i);
+    void rooflab_parallel(int64_t count, rooflab_task *task, void *context);
+    void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows);
+    #ifdef __cplusplus
+    }
+    #endif
+    #endif
+    "#);
+    let source = Source::c("");
+    let unit = problem.unit(&source);
+    insta::assert_snapshot!(unit.split_once("void rooflab_prepare").unwrap().1, @r#"
+    (void *const *b, const int64_t *s) {
+        (void)b, (void)s;
+    }
+    __attribute__((visibility("default"))) void (*rooflab_pool)(int64_t, rooflab_task *, void *);
+    void rooflab_parallel(int64_t count, rooflab_task *task, void *context) {
+        if (rooflab_pool) {
+            rooflab_pool(count, task, context);
+            return;
+        }
+        for (int64_t i = 0; i < count; i++) task(context, i);
+    }
+    "#);
+    for without in [shipped("rms-norm-silu").unit(&source), problem.oracle_unit()] {
+        assert!(!without.contains("rooflab_pool"), "{without}");
+    }
 }
 
 #[test]

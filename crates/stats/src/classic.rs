@@ -47,7 +47,8 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Rival {
     let n = na + nb;
     let sigma = (na * nb / 12.0 * ((n + 1.0) - ties / (n * (n - 1.0)))).sqrt();
     let off = u - na * nb / 2.0;
-    if a.is_empty() || b.is_empty() || sigma == 0.0 || off == 0.0 {
+    // Also where a side is empty, or all values are the same.
+    if off == 0.0 {
         return Rival { statistic: 0.0, p: 1.0 };
     }
     let statistic = off.signum() * (off.abs() - 0.5).max(0.0) / sigma;
@@ -74,12 +75,32 @@ mod tests {
     }
 
     #[test]
+    fn welch_by_hand() {
+        // Equal spreads; one side without any.
+        let same = welch(&[1.0, 3.0], &[2.0, 4.0]);
+        assert!(
+            (same.statistic - 0.5_f64.sqrt()).abs() < 1e-12
+                && (same.p - t_two_sided(0.5_f64.sqrt(), 2.0)).abs() < 1e-12
+        );
+        assert_eq!(welch(&[1.0, 1.0], &[1.0, 3.0]).statistic, 1.0);
+        // Squared standard errors 1 and 26/12; degrees of freedom (19/6)^2 / (1/1 + (13/6)^2 / 3) = 1083/277.
+        let found = welch(&[1.0, 3.0], &[2.0, 3.0, 7.0, 8.0]);
+        let expected = t_two_sided(3.0 / (19.0_f64 / 6.0).sqrt(), 1083.0 / 277.0);
+        assert!((found.p - expected).abs() < 1e-12, "{found:?} {expected}");
+    }
+
+    #[test]
     fn degenerate_samples_say_nothing() {
         for test in [welch, mann_whitney] {
             assert_eq!(test(&[1.0], &[]).p, 1.0);
+            assert_eq!(test(&[], &[1.0]).p, 1.0);
+            assert_eq!(test(&[], &[]).p, 1.0);
             assert_eq!(test(&[1.0, 1.0], &[1.0, 1.0]).p, 1.0);
         }
+        assert_eq!(welch(&[1.0], &[1.0, 2.0, 4.0]).p, 1.0);
+        assert_eq!(welch(&[1.0, 1.0], &[1.0, 1.0]).statistic, 0.0);
         assert_eq!(welch(&[1.0, 1.0], &[2.0, 2.0]), Rival { statistic: f64::INFINITY, p: 0.0 });
+        assert_eq!(welch(&[2.0, 2.0], &[1.0, 1.0]), Rival { statistic: f64::NEG_INFINITY, p: 0.0 });
     }
 
     proptest! {

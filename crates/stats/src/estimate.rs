@@ -218,6 +218,29 @@ mod tests {
     }
 
     #[test]
+    fn ends_lie_where_the_test_turns() {
+        let ys = noisy(40, 0.3, 7);
+        let found = interval(&ys, 2.0, 0.01);
+        for end in [found.low, found.high] {
+            let (sum, squares) = moments(&ys, end, 2.0);
+            assert!((sum.abs() / squares.sqrt() - 2.575_829_303_5).abs() < 1e-3, "{sum} {squares}");
+        }
+    }
+
+    #[test]
+    fn without_landmarks_the_search_reaches_both_ends_wherever_the_centre_is() {
+        let clip = Clip { at: 2.0, mean_square: 0.8 };
+        let at = |shift: f64| anytime_interval(&noisy(40, shift, 3), clip, 20.0, 0.01, &[]);
+        let base = at(0.0);
+        assert!(base.low.is_finite() && base.high.is_finite());
+        for shift in [-50.0, -5.0, 5.0, 50.0] {
+            let found = at(shift);
+            assert!((found.low - base.low - shift).abs() < 1e-6, "{shift}: {found:?} {base:?}");
+            assert!((found.high - base.high - shift).abs() < 1e-6, "{shift}: {found:?} {base:?}");
+        }
+    }
+
+    #[test]
     fn interval_of_the_wilcoxon_kind_is_exact_at_its_ends() {
         // Eight units at alpha = 2/256 reject only when all signs agree: the interval is the range of the data.
         let ys = [0.1, 0.4, 0.2, 0.35, 0.15, 0.3, 0.22, 0.28];

@@ -117,6 +117,13 @@ fn lines_of(x: &[f64], y: &[f64], cuts: &[usize]) -> Vec<Line> {
     ends.windows(2).map(|ends| pieces.line(ends[0], ends[1]).0).collect()
 }
 
+/// The Bayesian information criterion of a fit to `n` points with this sum of squared residuals.
+fn criterion(residual: f64, n: f64, knees: usize) -> f64 {
+    // Two parameters a piece, one a knee.
+    let parameters = (3 * knees + 2) as f64;
+    n * (residual / n + NOISE_FLOOR * NOISE_FLOOR).ln() + parameters * n.ln()
+}
+
 /// Prefix sums, so that any piece's line costs a handful of operations.
 struct Pieces {
     sums: Vec<[f64; 5]>,
@@ -156,13 +163,8 @@ impl Pieces {
         let n = self.n() as f64;
         let most = max_knees.min((self.n() / MIN_PIECE).saturating_sub(1));
         let table = self.table(most);
-        let criterion = |knees: usize| {
-            // Two parameters a piece, one a knee.
-            let parameters = (3 * knees + 2) as f64;
-            let residual = table[knees][self.n()].0;
-            n * (residual / n + NOISE_FLOOR * NOISE_FLOOR).ln() + parameters * n.ln()
-        };
-        let knees = (0..=most).min_by(|a, b| criterion(*a).total_cmp(&criterion(*b))).unwrap_or(0);
+        let of = |knees: usize| criterion(table[knees][self.n()].0, n, knees);
+        let knees = (0..=most).min_by(|a, b| of(*a).total_cmp(&of(*b))).unwrap_or(0);
         self.trace(&table, knees)
     }
 
@@ -177,9 +179,6 @@ impl Pieces {
         let mut table = vec![vec![(f64::INFINITY, 0); n + 1]; knees + 1];
         for (to, entry) in table[0].iter_mut().enumerate().skip(MIN_PIECE) {
             *entry = (self.line(0, to).1, 0);
-        }
-        if n > 0 && n < MIN_PIECE {
-            table[0][n] = (self.line(0, n).1, 0);
         }
         for k in 1..=knees {
             for to in MIN_PIECE * (k + 1)..=n {
@@ -272,6 +271,68 @@ mod tests {
         check(line(0.0, 1.0), line(1.0, 0.0), 3.0);
         check(line(0.0, 1.0), line(1.0, -8.0), 3.0);
         check(line(1.0, 0.0), line(1.0, 1.0), 3.0);
+    }
+
+    #[test]
+    fn the_criterion_by_hand() {
+        let check = |residual: f64, n: f64, knees, expected: f64| {
+            assert!((criterion(residual, n, knees) - expected).abs() < 1e-9, "{residual} {n} {knees}");
+        };
+        check(0.5, 20.0, 1, 20.0 * 0.025_025_f64.ln() + 5.0 * 20.0_f64.ln());
+        check(0.5, 20.0, 2, 20.0 * 0.025_025_f64.ln() + 8.0 * 20.0_f64.ln());
+        check(0.0, 30.0, 0, 30.0 * 0.000_025_f64.ln() + 2.0 * 30.0_f64.ln());
+    }
+
+    #[test]
+    fn points_above_each_other_have_a_level_line() {
+        let (line, residual) = Pieces::new(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]).line(0, 3);
+        assert_eq!((line.slope, line.intercept, residual), (0.0, 2.0, 2.0));
+    }
+
+    /// The bootstrap of a curve as `knees` makes it.
+    fn spread_of(x: &[f64], y: &[f64], search: KneeSearch) -> (Vec<usize>, Vec<Vec<f64>>) {
+        let cuts = Pieces::new(x, y).best(search.max_knees);
+        let fitted = fit(x, &cuts, &lines_of(x, y, &cuts));
+        (cuts.clone(), bootstrap(x, y, &fitted, &cuts, search))
+    }
+
+    #[test]
+    fn a_bootstrap_finds_the_knee_again_and_again() {
+        let search = KneeSearch { rounds: 50, ..KneeSearch::default() };
+        let x: Vec<f64> = (0..40).map(f64::from).collect();
+        let hinge: Vec<f64> = x.iter().map(|x| if *x < 20.3 { 1.0 } else { 1.0 + 0.2 * (x - 20.3) }).collect();
+        let (_, spread) = spread_of(&x, &hinge, search);
+        assert_eq!((spread.len(), spread[0].len()), (1, 50));
+        assert!(spread[0].iter().all(|at| (at - 20.3).abs() < 1e-6), "{:?}", spread[0]);
+        // A step of 5 sigma from 0: residuals are differences, not shares of what is fitted.
+        let (x, step) = stepped(0.5);
+        let (cuts, spread) = spread_of(&x, &step, search);
+        assert_eq!(cuts, [20]);
+        assert!(spread[0].iter().all(|at| (at - 19.5).abs() < 4.0), "{:?}", spread[0]);
+    }
+
+    fn stepped(height: f64) -> (Vec<f64>, Vec<f64>) {
+        let mut random = SplitMix::new(4);
+        let x: Vec<f64> = (0..40).map(f64::from).collect();
+        let of = |x: f64| if x < 20.0 { 0.0 } else { height };
+        let y = x.iter().map(|x| of(*x) + 0.1 * normal_quantile(random.unit().max(1e-9))).collect();
+        (x, y)
+    }
+
+    #[test]
+    fn intervals_are_the_bootstraps_quantiles_but_hold_the_points_beside_the_knee() {
+        let (x, y) = stepped(0.25);
+        for alpha in [0.05, 0.5] {
+            let search = KneeSearch { rounds: 100, alpha, max_knees: 1, ..KneeSearch::default() };
+            let (cuts, spread) = spread_of(&x, &y, search);
+            let found = knees(&x, &y, search)[0];
+            let low = robust::quantile(&spread[0], alpha / 2.0);
+            assert_eq!(found.low, low.min(x[cuts[0] - 1]));
+            assert_eq!(found.high, robust::quantile(&spread[0], 1.0 - alpha / 2.0).max(x[cuts[0]]));
+        }
+        let clean: Vec<f64> = x.iter().map(|x| if *x < 20.0 { 0.0 } else { 1.0 }).collect();
+        let found = knees(&x, &clean, KneeSearch::default())[0];
+        assert_eq!((found.low, found.x, found.high), (19.0, 19.5, 20.0));
     }
 
     #[test]

@@ -163,6 +163,9 @@ mod tests {
         // sqrt(14 x 2 / 7) = 2 inside; outside (3.86 / 10)^2 x (7 + 2/2), at least 2.
         assert_eq!(found.repeats, [2, 2]);
         assert_eq!(pilot.allocate(1.0).unwrap().repeats, [120, 2]);
+        // Only the costs' ratio counts.
+        let dear = Pilot { costs: &[70.0, 5.0], ..pilot };
+        assert_eq!(dear.allocate(1.0).unwrap().repeats, [120, 2]);
     }
 
     #[test]
@@ -176,5 +179,7 @@ mod tests {
         check(&[1.0, 2.0], &[2, 1], &[1.0, 1.0], BadPilot::TooFew);
         check(&[1.0, f64::NAN], &[2], &[1.0], BadPilot::Value);
         check(&[1.0, 2.0], &[2], &[0.0], BadPilot::Value);
+        let said = [BadPilot::Shape, BadPilot::TooFew, BadPilot::Value].map(|bad| bad.to_string());
+        assert!(said[0].contains("not balanced") && said[1].contains("two repeats") && said[2].contains("finite"));
     }
 }

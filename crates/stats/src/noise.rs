@@ -59,6 +59,8 @@ mod tests {
         assert_eq!(gate_units(0.01, -0.02, 0.005), Some(7));
         assert_eq!(gate_units(0.01, 0.004, 0.005), None);
         assert_eq!(smallest_effect(0.01, 0), f64::INFINITY);
+        assert_eq!(Noise { sigma: 0.02, n: 9 }.smallest_effect(16), 3.86 * 0.02 / 4.0);
+        assert_eq!(units_needed(1.0, 1e-8), None);
         assert!(Noise::of(&[0.1]).is_none());
         assert_eq!(Noise::of(&[-1.0, 0.0, 1.0]), Some(Noise { sigma: 1.4826, n: 3 }));
     }

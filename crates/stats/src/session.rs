@@ -49,7 +49,7 @@ pub struct Design {
     pub clip: Clip,
     /// Units at which the anytime test should be most powerful.
     pub n_opt: f64,
-    /// An anytime session does not stop before.
+    /// An anytime session does not stop before; nothing to a fixed one.
     pub min_units: usize,
     /// Stops here at the latest; the n of a fixed session.
     pub max_units: usize,
@@ -95,7 +95,7 @@ impl Design {
 
     /// A comparison of exactly `n` units.
     pub fn fixed(alpha: f64, margin: f64, clip: Clip, n: usize) -> Self {
-        Self { rule: Rule::Fixed, min_units: n, ..Self::anytime(alpha, margin, clip, n) }
+        Self { rule: Rule::Fixed, ..Self::anytime(alpha, margin, clip, n) }
     }
 
     /// Error rate of the looks on the way.
@@ -109,8 +109,13 @@ impl Design {
         (1.0 - late.log2()).ceil() as usize
     }
 
+    /// V at which the anytime test is aimed.
+    fn v_opt(&self) -> f64 {
+        self.n_opt * self.clip.mean_square
+    }
+
     fn test(&self) -> Anytime {
-        Anytime::new(self.clip.at, self.n_opt * self.clip.mean_square, self.early_alpha())
+        Anytime::new(self.clip.at, self.v_opt(), self.early_alpha())
     }
 }
 
@@ -219,8 +224,8 @@ impl Session {
 
     /// Interval of the same anytime test at an error rate of `level`: for the comparisons that e-BH accepts.
     pub fn interval_at(&self, level: f64) -> Interval {
-        let Design { clip, n_opt, .. } = self.design;
-        anytime_interval_at(&self.ys, clip, rho(n_opt * clip.mean_square, self.design.early_alpha()), level, &[0.0])
+        let rho = rho(self.design.v_opt(), self.design.early_alpha());
+        anytime_interval_at(&self.ys, self.design.clip, rho, level, &[0.0])
     }
 
     /// The e-value against "no difference", whatever the rule.
@@ -318,6 +323,7 @@ mod tests {
         for y in &ys {
             assert_eq!(session.push(*y), Progress::Continue);
         }
+        assert_eq!(session.units(), ys);
         let on_the_way = session.summary();
         session.spend();
         let last = session.summary();
@@ -346,6 +352,7 @@ mod tests {
         check(8, Decision::Worse);
         assert_eq!(Design::fixed(0.01, 0.0, CLIP, 9).least_units(), 8);
         assert_eq!(Design::fixed(0.05, 0.0, CLIP, 9).least_units(), 6);
+        assert_eq!(Design::budgeted(0.05, 0.0, CLIP, 9).least_units(), 6);
     }
 
     #[test]

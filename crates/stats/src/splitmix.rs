@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn what_is_made_of_the_bits() {
         let from_start = || SplitMix::new(1_234_567);
-        assert_eq!(from_start().unit(), 0.3500795420214081);
+        assert_eq!(from_start().unit(), 0.350_079_542_021_408_1);
         assert_eq!(from_start().below(10), 3);
         assert!((0..1000).scan(from_start(), |random, _| Some(random.below(3))).all(|n| n < 3));
         let mut items = [0, 1, 2, 3, 4, 5];

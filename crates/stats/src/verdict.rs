@@ -108,6 +108,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_are_those_of_the_record() {
+        for decision in [Better, Worse, Equivalent, Undecided] {
+            assert_eq!(format!("{decision:?}").to_lowercase(), decision.name());
+        }
+    }
+
+    #[test]
     fn table() {
         let check = |low: f64, high: f64, margin: f64, of: Decision, beyond: Decision| {
             assert_eq!(Decision::of(Interval { low, high }, margin), of, "of {low} {high} {margin}");

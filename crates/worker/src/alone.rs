@@ -6,6 +6,7 @@
 
 #![expect(clippy::inline_always, reason = "what is not inlined lies in the part that is gone")]
 
+use crate::pool::{self, Pool};
 use protocol::{
     Control, MAX_ARGUMENTS, MAX_CALLS, OP_CALL, OP_PREPARE, STATE_FAULT, STATE_READY, STATE_SANDBOX_FAILED,
 };
@@ -38,6 +39,8 @@ pub struct Plan {
     pub prepare: Option<Entry>,
     /// Where the arguments lie; null for those that there are not.
     pub bases: [*mut u8; MAX_ARGUMENTS],
+    /// The threads beside this one; null where there are none.
+    pub pool: *mut Pool,
     /// Address and length of what is taken away.
     pub hidden: Vec<(usize, usize)>,
     /// The seal.
@@ -82,7 +85,7 @@ unsafe extern "C" fn first_program(info: *mut libc::dl_phdr_info, _size: usize, 
 /// Takes the rest of the program away, seals the process, and serves batches. Never returns.
 ///
 /// # Safety
-/// `plan` is what the judge and the loader have given; the process has one thread.
+/// `plan` is what the judge and the loader have given; the process has one thread beside those of the pool, which wait.
 #[unsafe(link_section = "rooflab_serve")]
 #[inline(never)]
 pub unsafe fn serve(plan: &Plan) -> ! {
@@ -106,6 +109,7 @@ pub unsafe fn serve(plan: &Plan) -> ! {
         for i in 0..MAX_ARGUMENTS {
             (*control).bases[i] = plan.bases[i].addr() as u64;
         }
+        (*control).ground = [(&raw const START).addr() as u64, (&raw const STOP).addr() as u64];
         let (go, done) = (&raw const (*control).go, &raw const (*control).done.0);
         let mut last = (*go).load(Ordering::Acquire);
         (*control).state.0.store(STATE_READY, Ordering::Release);
@@ -117,6 +121,7 @@ pub unsafe fn serve(plan: &Plan) -> ! {
             }
             last = sequence;
             obey(plan);
+            pool::wait_for_all(plan.pool);
             settle();
             (*done).store(sequence, Ordering::Release);
         }

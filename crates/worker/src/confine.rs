@@ -10,7 +10,64 @@ use landlock::{
 use protocol::EXIT_USAGE;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What an interpreter needs to start and to load its libraries.
+const INTERPRETER: &[i64] = &[
+    libc::SYS_execve,
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_write,
+    libc::SYS_openat,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_lseek,
+    libc::SYS_getdents64,
+    libc::SYS_ioctl,
+    libc::SYS_fcntl,
+    libc::SYS_dup,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getcwd,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_futex,
+    libc::SYS_prctl,
+    libc::SYS_seccomp,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_set_tid_address,
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_prlimit64,
+    libc::SYS_getrandom,
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getppid,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
 
 /// The user that a root-started role becomes.
 const NOBODY: u32 = 65_534;
@@ -19,7 +76,7 @@ const NOBODY: u32 = 65_534;
 #[derive(Debug)]
 pub struct Missing(pub String);
 
-fn missing(step: &str, why: impl std::fmt::Display) -> Missing {
+pub(crate) fn missing(step: &str, why: impl std::fmt::Display) -> Missing {
     Missing(format!("{step}: {why}"))
 }
 
@@ -75,7 +132,7 @@ pub fn close_from(first: u32) {
 }
 
 /// Landlock: read and execute the system's files and those `besides`, write beneath `writable` alone, no network.
-pub fn files(writable: Option<&Path>, besides: &[&str]) -> Result<(), Missing> {
+pub fn files(writable: Option<&Path>, besides: &[PathBuf]) -> Result<(), Missing> {
     // ABI 3 (Linux 6.2) is the least that stops truncation; anything newer is taken where it exists.
     let build = || -> Result<_, landlock::RulesetError> {
         let abi = ABI::V6;
@@ -88,10 +145,16 @@ pub fn files(writable: Option<&Path>, besides: &[&str]) -> Result<(), Missing> {
             .scope(Scope::from_all(abi))?
             .create()?
             .add_rules(path_beneath_rules(
-                protocol::SYSTEM.iter().chain(besides).filter(|path| Path::new(path).exists()),
+                protocol::SYSTEM
+                    .iter()
+                    .map(Path::new)
+                    .chain(besides.iter().map(PathBuf::as_path))
+                    .filter(|path| path.exists()),
                 AccessFs::from_read(abi),
             ))?
-            .add_rules(path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile))?;
+            .add_rules(path_beneath_rules(["/dev/null"], AccessFs::ReadFile | AccessFs::WriteFile))?
+            // PyTorch seeds itself from it.
+            .add_rules(path_beneath_rules(["/dev/urandom"], AccessFs::ReadFile))?;
         if let Some(folder) = writable {
             rules = rules.add_rules(path_beneath_rules([folder], AccessFs::from_all(abi)))?;
         }
@@ -104,7 +167,7 @@ pub fn files(writable: Option<&Path>, besides: &[&str]) -> Result<(), Missing> {
     Ok(())
 }
 
-fn arch() -> Result<TargetArch, Missing> {
+pub(crate) fn arch() -> Result<TargetArch, Missing> {
     std::env::consts::ARCH.try_into().map_err(|e| missing("seccomp", format!("{e:?}")))
 }
 
@@ -172,6 +235,23 @@ pub fn loader_only() -> Result<(), Missing> {
     ];
     #[cfg(target_arch = "x86_64")]
     calls.extend([libc::SYS_access, libc::SYS_readlink, libc::SYS_arch_prctl, libc::SYS_stat, libc::SYS_open]);
+    install(&calls, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))
+}
+
+/// For an interpreter while it starts and loads libraries that are no candidate's: the rest answers EPERM.
+pub fn interpreter_only() -> Result<(), Missing> {
+    let mut calls = INTERPRETER.to_vec();
+    #[cfg(target_arch = "x86_64")]
+    calls.extend([
+        libc::SYS_access,
+        libc::SYS_readlink,
+        libc::SYS_arch_prctl,
+        libc::SYS_stat,
+        libc::SYS_lstat,
+        libc::SYS_open,
+        libc::SYS_getrlimit,
+        libc::SYS_poll,
+    ]);
     install(&calls, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM as u32))
 }
 

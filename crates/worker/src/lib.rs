@@ -10,10 +10,20 @@ mod builder;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
+mod evaluator;
+#[cfg(target_os = "linux")]
+mod pool;
+#[cfg(target_os = "linux")]
+mod python;
+#[cfg(target_os = "linux")]
 mod runner;
 
 #[cfg(target_os = "linux")]
 pub use builder::builder_main;
+#[cfg(target_os = "linux")]
+pub use evaluator::evaluator_main;
+#[cfg(target_os = "linux")]
+pub use python::python_main;
 #[cfg(target_os = "linux")]
 pub use runner::runner_main;
 
@@ -21,6 +31,20 @@ pub use runner::runner_main;
 #[cfg(not(target_os = "linux"))]
 pub fn runner_main() -> ! {
     eprintln!("rooflab: no runner for this platform: its sandbox is not written yet");
+    std::process::exit(protocol::EXIT_SANDBOX)
+}
+
+/// No role exists on this platform yet.
+#[cfg(not(target_os = "linux"))]
+pub fn evaluator_main() -> ! {
+    eprintln!("rooflab: no evaluator for this platform: its sandbox is not written yet");
+    std::process::exit(protocol::EXIT_SANDBOX)
+}
+
+/// No role exists on this platform yet.
+#[cfg(not(target_os = "linux"))]
+pub fn python_main() -> ! {
+    eprintln!("rooflab: no Python runner for this platform: its sandbox is not written yet");
     std::process::exit(protocol::EXIT_SANDBOX)
 }
 

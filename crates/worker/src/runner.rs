@@ -1,15 +1,20 @@
 //! The runner: maps its arguments, loads one candidate, seals itself, and serves batches.
 //!
-//! Arguments: `__runner confined|unconfined CODE SPIN ARGUMENT...` where CODE is `artefact` or `kernel:NAME`, SPIN is
-//! a count of extra loop turns a call (the slowed twin of our own kernels), and each ARGUMENT is `r:BYTES` or
+//! Arguments: `__runner confined|unconfined CODE SPIN POOL ARGUMENT...` where CODE is `artefact`, `library` (an artefact
+//! that is the shim of a prebuilt library) or `kernel:NAME`, SPIN is a count of extra loop turns a call (the slowed twin
+//! of our own kernels), POOL is `-` or the cores of the pool's threads (`2,3`), and each ARGUMENT is `r:BYTES` or
 //! `w:BYTES`, backed by the descriptor of the same position. No system call is possible once `state` is ready.
 
 use crate::alone::{self, CONTROL, Entry, on_fault, settle};
 use crate::confine::{self, Missing};
+use crate::pool::{self, Pool};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use protocol::{
-    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, GUARD, MAX_ARGUMENTS, MAX_CALLS, MAX_SIZES,
-    OP_CALL, OP_PREPARE, Order, PREPARE, STATE_LOAD_FAILED, STATE_READY, STATE_SANDBOX_FAILED, UNCONFINED,
+    Control, ENTRY, EXIT_USAGE, FD_ARGUMENTS, FD_ARTEFACT, FD_CONTROL, FD_LIBRARY, GUARD, LIBRARY, MAX_ARGUMENTS,
+    MAX_CALLS, MAX_SIZES, NO_POOL, OP_CALL, OP_PREPARE, Order, POOL, PREPARE, STATE_LOAD_FAILED, STATE_READY,
+    STATE_SANDBOX_FAILED, UNCONFINED,
 };
+use std::error::Error;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::atomic::Ordering;
 
@@ -17,7 +22,7 @@ use std::sync::atomic::Ordering;
 const HEAP: usize = 96 << 20;
 /// Address space beyond the arguments: code, libraries, heap, stack.
 const ADDRESS_SPACE: u64 = 2 << 30;
-/// CPU seconds of one runner.
+/// CPU seconds of one runner, its threads together.
 const CPU: u64 = 600;
 
 enum Code {
@@ -25,22 +30,34 @@ enum Code {
     Kernel(kernels::Kernel),
 }
 
+/// What is ready to be called, and with what.
+struct Loaded {
+    code: Code,
+    bases: Vec<*mut u8>,
+    /// Null without threads.
+    pool: *mut Pool,
+}
+
 /// Runs the role. Never returns.
 pub fn runner_main() -> ! {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
-    let [mode, code, spin, buffers @ ..] = arguments.as_slice() else { std::process::exit(EXIT_USAGE) };
-    let (Ok(spin), true) = (spin.parse::<u64>(), buffers.len() <= MAX_ARGUMENTS) else {
+    let [mode, code, spin, cores, buffers @ ..] = arguments.as_slice() else { std::process::exit(EXIT_USAGE) };
+    let (Ok(spin), Some(cores), true) = (spin.parse::<u64>(), pool_cores(cores), buffers.len() <= MAX_ARGUMENTS) else {
         std::process::exit(EXIT_USAGE)
     };
     let control = map_control();
     CONTROL.store(control, Ordering::Release);
-    match start(mode == UNCONFINED, code, buffers) {
-        Ok((code, bases)) => serve(control, &code, &bases, spin),
+    match start(mode == UNCONFINED, code, (cores.as_slice(), buffers)) {
+        Ok(loaded) => serve(control, &loaded, spin),
         Err((state, note)) => end(control, state, &note),
     }
 }
 
-fn start(unconfined: bool, code: &str, buffers: &[String]) -> Result<(Code, Vec<*mut u8>), (u32, String)> {
+fn pool_cores(text: &str) -> Option<Vec<usize>> {
+    if text == NO_POOL { Some(Vec::new()) } else { text.split(',').map(|core| core.parse().ok()).collect() }
+}
+
+fn start(unconfined: bool, code: &str, (cores, buffers): (&[usize], &[String])) -> Result<Loaded, (u32, String)> {
     let sandbox = |Missing(step)| (STATE_SANDBOX_FAILED, step);
     let load = |note: String| (STATE_LOAD_FAILED, note);
     let bases = buffers
@@ -51,38 +68,46 @@ fn start(unconfined: bool, code: &str, buffers: &[String]) -> Result<(Code, Vec<
         .map_err(load)?;
     if !unconfined {
         confine::close_from(FD_ARGUMENTS as u32);
-        limits(buffers).map_err(sandbox)?;
+        limits(buffers, cores.len()).map_err(sandbox)?;
         confine::drop_privileges().map_err(sandbox)?;
         confine::files(None, &[]).map_err(sandbox)?;
     }
     grow_heap();
     request_matrix_unit();
     catch_faults();
+    // Before the first filter, so that both come down on every thread; after all that threads inherit.
+    let pool = if cores.is_empty() {
+        null_mut()
+    } else {
+        pool::start(cores).map_err(|error| sandbox(Missing(format!("the pool's threads: {error}"))))?
+    };
     if !unconfined {
         confine::loader_only().map_err(sandbox)?;
     }
-    let code = match code.strip_prefix("kernel:") {
-        Some(name) => {
-            let kernel = kernels::find(name).ok_or_else(|| load(format!("no kernel is named `{name}`")))?;
-            (kernel.warm)();
-            Code::Kernel(kernel)
+    let code = if let Some(name) = code.strip_prefix("kernel:") {
+        let kernel = kernels::find(name).ok_or_else(|| load(format!("no kernel is named `{name}`")))?;
+        (kernel.warm)();
+        Code::Kernel(kernel)
+    } else {
+        if code == LIBRARY {
+            load_library().map_err(load)?;
         }
-        None => load_artefact().map_err(load)?,
+        load_artefact(pool).map_err(load)?
     };
     if !unconfined {
         confine::close_from(0);
         if alone::CAN_BE_ALONE
             && let Code::Candidate { entry, prepare } = code
         {
-            serve_alone((entry, prepare), &bases).map_err(sandbox)?;
+            serve_alone((entry, prepare), &bases, pool).map_err(sandbox)?;
         }
         confine::seal().map_err(sandbox)?;
     }
-    Ok((code, bases))
+    Ok(Loaded { code, bases, pool })
 }
 
 /// Returns only when it can't be done.
-fn serve_alone((entry, prepare): (Entry, Option<Entry>), bases: &[*mut u8]) -> Result<(), Missing> {
+fn serve_alone((entry, prepare): (Entry, Option<Entry>), bases: &[*mut u8], pool: *mut Pool) -> Result<(), Missing> {
     let mut places = [null_mut(); MAX_ARGUMENTS];
     places[..bases.len()].copy_from_slice(bases);
     let plan = alone::Plan {
@@ -90,23 +115,24 @@ fn serve_alone((entry, prepare): (Entry, Option<Entry>), bases: &[*mut u8]) -> R
         entry,
         prepare,
         bases: places,
+        pool,
         hidden: alone::rest_of_program(),
         seal: confine::seal_program()?,
     };
-    // SAFETY: one thread, and all of it from the judge and the loader.
+    // SAFETY: the pool's threads wait, and all of it is from the judge and the loader.
     unsafe { alone::serve(&plan) }
 }
 
-fn limits(buffers: &[String]) -> Result<(), Missing> {
+fn limits(buffers: &[String], threads: usize) -> Result<(), Missing> {
     let mapped: u64 = buffers.iter().filter_map(|text| text.get(2..)?.parse::<u64>().ok()).sum();
-    confine::limit(libc::RLIMIT_AS, mapped + ADDRESS_SPACE)?;
+    confine::limit(libc::RLIMIT_AS, mapped + ADDRESS_SPACE + (threads * 2 * pool::STACK) as u64)?;
     confine::limit(libc::RLIMIT_CPU, CPU)?;
     confine::limit(libc::RLIMIT_CORE, 0)?;
     confine::limit(libc::RLIMIT_FSIZE, 0)?;
     confine::limit(libc::RLIMIT_MEMLOCK, 0)
 }
 
-fn map_control() -> *mut Control {
+pub(crate) fn map_control() -> *mut Control {
     let length = size_of::<Control>().next_multiple_of(4096);
     // SAFETY: the judge made this descriptor at least that long.
     let at =
@@ -144,27 +170,49 @@ fn map_argument(text: &str, descriptor: i32) -> Result<*mut u8, String> {
     }
 }
 
-fn load_artefact() -> Result<Code, String> {
-    let path = format!("/proc/self/fd/{FD_ARTEFACT}");
-    // SAFETY: the judge vetted the artefact: nothing in it runs at load.
+/// Loads a prebuilt library where the shim, loaded next, finds its functions.
+fn load_library() -> Result<(), String> {
+    // SAFETY: none is claimed for what it runs as it loads. It is its owner's, who asked for it, and the loader's filter
+    // and the sandbox hold it.
+    let library = unsafe { open(FD_LIBRARY, RTLD_NOW | RTLD_GLOBAL)? };
+    std::mem::forget(library);
+    Ok(())
+}
+
+fn load_artefact(pool: *mut Pool) -> Result<Code, String> {
+    // SAFETY: the judge vetted the artefact, so nothing in it runs at load; or it is a library as above.
     unsafe {
-        let library = libloading::os::unix::Library::open(
-            Some(path),
-            libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_LOCAL,
-        )
-        .map_err(|e| e.to_string())?;
-        let entry = *library.get::<Entry>(ENTRY).map_err(|e| e.to_string())?;
+        let library = open(FD_ARTEFACT, RTLD_NOW | RTLD_LOCAL)?;
+        let entry = *library.get::<Entry>(ENTRY).map_err(|error| words(&error))?;
         let prepare = library.get::<Entry>(PREPARE).ok().map(|symbol| *symbol);
+        if !pool.is_null() {
+            let place = library.get::<*mut Option<pool::Run>>(POOL).map_err(|error| words(&error))?;
+            place.write(Some(pool::run));
+        }
         std::mem::forget(library);
         Ok(Code::Candidate { entry, prepare })
     }
 }
 
-/// Grows the heap and keeps it, so that no allocation after the seal asks the kernel.
+/// # Safety
+/// What the file runs as it loads is run.
+unsafe fn open(descriptor: i32, flags: i32) -> Result<Library, String> {
+    // SAFETY: the caller's promise.
+    unsafe { Library::open(Some(format!("/proc/self/fd/{descriptor}")), flags) }.map_err(|error| words(&error))
+}
+
+/// The loader's own words, where it had any.
+fn words(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// Grows the heap and keeps it, so that no allocation after the seal asks the kernel. One heap for all threads: another
+/// would reserve 128 MiB of address space.
 fn grow_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: allocator settings, then one allocation that is freed at once; the black box keeps both.
     unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
         libc::free(std::hint::black_box(libc::malloc(HEAP)));
@@ -204,7 +252,7 @@ fn catch_faults() {
     }
 }
 
-fn end(control: *mut Control, state: u32, note: &str) -> ! {
+pub(crate) fn end(control: *mut Control, state: u32, note: &str) -> ! {
     // SAFETY: the control page is mapped for the whole life of the process.
     unsafe {
         let text = &mut (*control).note;
@@ -216,7 +264,8 @@ fn end(control: *mut Control, state: u32, note: &str) -> ! {
     unreachable!("exit_group returns to nobody")
 }
 
-fn serve(control: *mut Control, code: &Code, bases: &[*mut u8], spin: u64) -> ! {
+fn serve(control: *mut Control, loaded: &Loaded, spin: u64) -> ! {
+    let Loaded { code, bases, pool } = loaded;
     // SAFETY: the page stays mapped. The judge writes the order only while this process is stopped; it is read
     // through a volatile pointer since nothing else here tells the compiler that it changes.
     unsafe {
@@ -234,6 +283,7 @@ fn serve(control: *mut Control, code: &Code, bases: &[*mut u8], spin: u64) -> ! 
             }
             last = sequence;
             obey(&raw const (*control).order, code, bases, spin);
+            pool::wait_for_all(*pool);
             settle();
             (*done).store(sequence, Ordering::Release);
         }

@@ -39,6 +39,11 @@ const fn matmul_short(name: &'static str, does: &'static str, caught: &'static [
     Row { problem: "matmul-small-m", name, does, caught, arguments: &["--workloads", "m=1", "--cap", "6s"] }
 }
 
+/// With a thread beside the one that calls, on a batch long enough for a judge that shares its core with it.
+const fn pooled(name: &'static str, does: &'static str, caught: &'static [Caught]) -> Row {
+    Row { problem: "rms-norm-silu-pool", name, does, caught, arguments: &["--workloads", "rows=128", "--cap", "6s"] }
+}
+
 /// The zoo.
 pub const ROWS: &[Row] = &[
     // outputs
@@ -292,5 +297,16 @@ pub const ROWS: &[Row] = &[
         "own-dynamic",
         "shows the loader another table than the judge",
         &[Refused(Rule::CodeAtLoad), Refused(Rule::WritableCode), Failed(Stage::Build), Failed(Stage::Load)],
+    ),
+    // a pool of threads
+    pooled(
+        "pool-left-working",
+        "reports a batch done while a thread of the pool is at work",
+        &[Refused(Rule::ExtraThread), Refused(Rule::UnwrittenOutput)],
+    ),
+    pooled(
+        "pool-jump-out",
+        "returns from the middle of what is shared out",
+        &[Gainless, Refused(Rule::UnwrittenOutput), Refused(Rule::ExtraThread)],
     ),
 ];

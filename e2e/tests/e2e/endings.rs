@@ -3,7 +3,7 @@
 //! One table, one judge. The judge process itself is ended in `crates/judge/tests/client.rs`.
 
 use crate::door::{Door, descendants};
-use crate::rig::{self, problem};
+use crate::rig;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -149,18 +149,7 @@ static void scribble(const float *x, int64_t rows, int bytes) {
 
 /// The problem with the shortest limit that the judge grants a call: a row that hangs should not take ten seconds.
 fn impatient() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let to = folder.path().join("rms-norm-silu");
-    let from = problem("rms-norm-silu");
-    fs::create_dir_all(to.join("baselines")).expect("a folder");
-    for name in ["problem.toml", "oracle.c", "hints.md", "baselines/naive.c"] {
-        fs::copy(from.join(name), to.join(name)).expect(name);
-    }
-    let manifest = fs::read_to_string(to.join("problem.toml")).expect("a manifest");
-    let changed = manifest.replace("call_seconds = 10", "call_seconds = 1");
-    assert_ne!(changed, manifest, "the budget is written otherwise now");
-    fs::write(to.join("problem.toml"), changed).expect("our own file");
-    (folder, to)
+    rig::variant("rms-norm-silu", &[("call_seconds = 10", "call_seconds = 1")])
 }
 
 /// Sends a signal to a process below the judge as soon as it runs, by a part of its command line.

@@ -148,19 +148,27 @@ fn a_ceiling_that_honest_code_breaks_is_the_maps_fault() {
 fn a_time_below_what_the_probes_allow_is_refused() {
     let _alone = rig::alone();
     // The same problem, counted as a million times the work: no machine could do that in the time.
-    let folder = tempfile::tempdir().unwrap();
-    let from = root().join("problems/rms-norm-silu");
-    fs::create_dir(folder.path().join("baselines")).unwrap();
-    for file in ["oracle.c", "hints.md", "baselines/naive.c"] {
-        fs::copy(from.join(file), folder.path().join(file)).unwrap();
-    }
-    let manifest = fs::read_to_string(from.join("problem.toml")).unwrap();
-    let counted = manifest.replace("flop = \"7 * rows * cols\"", "flop = \"7000000 * rows * cols\"");
-    assert_ne!(manifest, counted);
-    fs::write(folder.path().join("problem.toml"), counted).unwrap();
-    let verdict = ask_with(&slow_map(), folder.path());
+    let counted = ("flop = \"7 * rows * cols\"", "flop = \"7000000 * rows * cols\"");
+    let (_folder, problem) = rig::variant("rms-norm-silu", &[counted]);
+    let verdict = ask_with(&slow_map(), &problem);
     let Verdict::Refused { rule, detail } = &verdict else { panic!("{verdict}") };
     assert_eq!(*rule, Rule::FasterThanPossible, "{detail}");
+}
+
+#[test]
+fn a_pool_without_enough_cores_is_refused_with_the_fix() {
+    let _alone = rig::alone();
+    let cores = std::thread::available_parallelism().expect("Linux says it").get();
+    if cores > 32 {
+        return;
+    }
+    let (_folder, problem) = rig::variant("rms-norm-silu-pool", &[("threads = 1", &format!("threads = {cores}"))]);
+    let ended = rig::run(&mut rooflab(["judge".as_ref(), problem.as_os_str(), "naive".as_ref()]), seconds(60));
+    let words = ended.expect(4).err.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let fix = if cores > 1 { format!("write `threads = {}`", cores - 1) } else { "leave `threads` out".to_owned() };
+    for part in [&format!("needs {} cores", cores + 1), &fix] {
+        assert!(words.contains(part.as_str()), "no `{part}` in:\n{ended}");
+    }
 }
 
 #[test]

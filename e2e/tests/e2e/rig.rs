@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 static MACHINE: Mutex<()> = Mutex::new(());
 
@@ -26,6 +27,26 @@ pub fn root() -> PathBuf {
 /// A shipped problem's folder.
 pub fn problem(name: &str) -> PathBuf {
     root().join("problems").join(name)
+}
+
+/// A shipped problem with some words of its `problem.toml` changed, in a folder of its own.
+///
+/// # Panics
+/// When a word isn't there: the problem is written otherwise by now.
+pub fn variant(name: &str, changes: &[(&str, &str)]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (from, to) = (problem(name), folder.path().join(name));
+    std::fs::create_dir_all(to.join("baselines")).expect("a folder");
+    for file in ["oracle.c", "hints.md", "baselines/naive.c"] {
+        std::fs::copy(from.join(file), to.join(file)).expect(file);
+    }
+    let mut manifest = std::fs::read_to_string(from.join("problem.toml")).expect("a manifest");
+    for (word, other) in changes {
+        assert!(manifest.contains(word), "{name} doesn't say `{word}`");
+        manifest = manifest.replace(word, other);
+    }
+    std::fs::write(to.join("problem.toml"), manifest).expect("our own folder");
+    (folder, to)
 }
 
 /// `$ROOFLAB_BIN`, or the `rooflab` beside this test's own `deps` folder: same target folder, same profile.

@@ -59,16 +59,8 @@ fn declared_shapes_are_not_all() {
 #[test]
 fn calls_of_a_batch_are_not_computed_together() {
     let _alone = rig::alone();
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (from, to) = (problem("matmul-small-m"), folder.path().join("small"));
-    fs::create_dir_all(to.join("baselines")).expect("a folder");
-    for name in ["oracle.c", "hints.md", "baselines/naive.c"] {
-        fs::copy(from.join(name), to.join(name)).expect(name);
-    }
     // A megabyte of weights: a call takes some tens of microseconds, so that a batch would hold several.
-    let manifest = fs::read_to_string(from.join("problem.toml")).expect("a manifest");
-    let manifest = manifest.replace("k = 1024", "k = 256").replace("n = 3072", "n = 1024");
-    fs::write(to.join("problem.toml"), manifest).expect("our own file");
+    let (_folder, to) = rig::variant("matmul-small-m", &[("k = 1024", "k = 256"), ("n = 3072", "n = 1024")]);
     let candidate = |kind: &str| root().join(format!("crates/zoo/candidates/call-ahead.{kind}.c"));
     let mut judge = rig::rooflab([std::path::PathBuf::from("judge"), to, candidate("cheat")]);
     judge.arg("--against").arg(candidate("twin")).args(["--workloads", "m=1", "--cap", "20s", "--json"]);
@@ -82,8 +74,9 @@ fn calls_of_a_batch_are_not_computed_together() {
 #[test]
 fn the_list_of_cheats_names_candidates_that_exist() {
     let text = fs::read_to_string(root().join("docs/cheats.md")).expect("docs/cheats.md");
-    let folder = root().join("crates/zoo/candidates");
-    let is_candidate = |name: &str| folder.join(format!("{name}.cheat.c")).is_file();
+    let (zoo, hostile) = (root().join("crates/zoo/candidates"), root().join("e2e/foreign/hostile"));
+    let is_candidate =
+        |name: &str| zoo.join(format!("{name}.cheat.c")).is_file() || hostile.join(format!("{name}.py")).is_file();
     let is_name = |word: &str| {
         word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') && word.contains('-')
     };

@@ -114,7 +114,7 @@ fn judge(rounds: &[Round], absent: &[&str]) -> Finding {
     }
     let target =
         "every ceiling at least 0.98 of the best peer, every latency within 3 %, every knee within 10 % (medians)";
-    Finding { met: missed.is_empty() && rows.len() > 3, rows, target: target.to_owned() }
+    Finding { met: missed.is_empty() && rows.len() > 3, rows, milliseconds: Vec::new(), target: target.to_owned() }
 }
 
 fn is_latency(figure: &str) -> bool {

@@ -99,7 +99,7 @@ impl Peers {
             let (figure, _) = sizes.iter().find(|size| size.1.to_string() == bytes)?;
             Some(claim("lmbench's chain", figure, value))
         }));
-        let is_here = |name: &str| !self.absent.iter().any(|absent| *absent == name);
+        let is_here = |name: &'static str| !self.absent.contains(&name);
         if is_here("likwid-bench") {
             claims.extend(likwid());
         }

@@ -7,6 +7,7 @@ use super::{Asked, Finding};
 use crate::workspace::{command, output};
 use anyhow::{Context, Result};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ struct Summary<'a> {
     target: &'a str,
     met: bool,
     rows: &'a [(String, String)],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    milliseconds: BTreeMap<&'a str, f64>,
 }
 
 impl Record {
@@ -84,6 +87,7 @@ impl Record {
             target: &finding.target,
             met: finding.met,
             rows: &finding.rows,
+            milliseconds: finding.milliseconds.iter().copied().collect(),
         };
         fs::write(self.folder.join("result.json"), serde_json::to_string_pretty(&summary)? + "\n")?;
         let met = if finding.met { "met" } else { "missed" };

@@ -38,5 +38,10 @@ fn measure(rig: &Rig, record: &mut Record) -> Result<Finding> {
             format!("median {middle:.2} %, {:.2} to {:.2} %", percent(*least), percent(*most)),
         ));
     }
-    Ok(Finding { rows, target: format!("worse in at least {wanted} of {n} runs"), met: seen >= wanted })
+    Ok(Finding {
+        rows,
+        milliseconds: Vec::new(),
+        target: format!("worse in at least {wanted} of {n} runs"),
+        met: seen >= wanted,
+    })
 }

@@ -29,13 +29,13 @@ Effects are t_B / t_A - 1: +2 % is 2 % slower than A. A verdict is wrong at most
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER, override_usage = "rooflab compare [OPTIONS] -- 'CMD A' -- 'CMD B' [-- 'CMD C']
        rooflab compare [OPTIONS] --repo PATH --base REV --patch REV --build CMD --run CMD
-       rooflab compare [OPTIONS] --problem PROBLEM A.c B.c
+       rooflab compare [OPTIONS] --problem PROBLEM A B
        rooflab compare [OPTIONS] --samples A B
        rooflab compare [OPTIONS] --history FILE...
        rooflab compare [OPTIONS] --sql CONNECTION -- 'STATEMENT A' -- 'STATEMENT B'")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct CompareArgs {
-    /// Two candidates of a problem, through its judge.
+    /// Two candidates of a problem, or libraries for it, through its judge.
     #[command(flatten)]
     pub candidates: ProblemArgs,
     /// Everything after the first `--`: the arms, one after each `--`. The first is A, the base.
@@ -137,13 +137,17 @@ pub struct CompareArgs {
     pub plot: Option<PathBuf>,
 }
 
-/// Two candidates of a problem.
+/// Two candidates of a problem, or libraries for it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProblemArgs {
-    /// A and B: C files, names of baselines, or builtin:NAME. Only with --problem.
+    /// A and B: C files, prebuilt shared libraries, names of baselines, or builtin:NAME. Only with --problem.
+    ///
+    /// A library exports the problem's function by its own name, or `rooflab_entry` as those of `rooflab export` do. It is
+    /// yours, so it is not vetted; it is loaded with the system's libraries, then sealed and checked like a candidate.
     #[arg(value_name = "CANDIDATE", num_args = 0..=2, requires = "problem", help_heading = "Candidates")]
     pub files: Vec<String>,
-    /// Compare two candidates of this problem, judged in its sandbox: its folder, or its name under problems/.
+    /// Compare two candidates or libraries for this problem, in the judge's sandbox: its folder, or its name under
+    /// problems/.
     #[arg(long, value_name = "PROBLEM", conflicts_with_all = ["repo", "sql"], help_heading = "Candidates")]
     pub problem: Option<PathBuf>,
     /// Only these workloads, by name, with commas between them.

@@ -20,14 +20,21 @@ pub struct JudgeArgs {
     #[command(subcommand)]
     pub what: Option<JudgeVerb>,
     /// The problem: its folder, or the name of one under problems/.
+    ///
+    /// A folder with a definition.json is read as SOL-ExecBench and FlashInfer-Bench have it: the candidate is a
+    /// solution's JSON, or a Python or C file with a function `run`; it is compared with the definition's reference,
+    /// and traces are written in their format. A folder with an evaluator.py and an initial_program.py is a task of
+    /// OpenEvolve's (evaluate.py and initial.py: of ShinkaEvolve's): its own evaluator scores both programs. A Python
+    /// file with Model, get_inputs and get_init_inputs is a problem of KernelBench's: the candidate defines ModelNew.
     #[arg(value_name = "PROBLEM", required = true)]
     pub problem: Option<PathBuf>,
-    /// The candidate: a C file, the name of a baseline, or builtin:NAME.
+    /// The candidate: a C, C++ (.cpp), Rust (.rs) or Python (.py) file, the name of a baseline, or builtin:NAME.
     ///
     /// builtin:NAME+2% is that baseline made 2 % slower: the judge's own test candidate.
     #[arg(value_name = "FILE", required_unless_present = "batch", conflicts_with = "batch")]
     pub candidate: Option<String>,
-    /// Judge every candidate in this folder (*.c, and *.json as campaigns keep their winner), in the order of their names.
+    /// Judge every candidate in this folder (*.c, *.cpp, *.rs, *.py, and *.json as campaigns keep
+    /// their winner), in the order of their names.
     ///
     /// Needs no ledger and no network: the judgements, with their samples, go to --out, a file that `rooflab ledger
     /// import` takes in on another machine. A batch that was interrupted goes on where it stopped when it is started
@@ -37,7 +44,7 @@ pub struct JudgeArgs {
     /// With --batch: leave out the 30 s that measure this machine first. No candidate is held against its ceilings then.
     #[arg(long, requires = "batch")]
     pub no_map: bool,
-    /// What to compare with: a C file, the name of a baseline, or builtin:NAME [default: the stock baseline].
+    /// What to compare with: a file, the name of a baseline, or builtin:NAME [default: the stock baseline].
     #[arg(long, value_name = "FILE|NAME")]
     pub against: Option<String>,
     /// Only these workloads, by name, with commas between them.
@@ -60,6 +67,12 @@ pub struct JudgeArgs {
     /// Give up after this long.
     #[arg(long, value_name = "TIME", value_parser = duration::parse, default_value = "5m")]
     pub cap: Seconds,
+    /// For a folder in a benchmark's format: where its traces go [default: traces/SOLUTION.jsonl in --out].
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    pub traces: Option<PathBuf>,
+    /// For a task with its own evaluator: the metric that decides [default: combined_score, else the mean of all].
+    #[arg(long, value_name = "NAME", conflicts_with = "batch")]
+    pub metric: Option<String>,
     /// Print the whole judgement as JSON.
     #[arg(long)]
     pub json: bool,
@@ -84,10 +97,10 @@ pub enum JudgeVerb {
 /// `rooflab judge selftest`.
 #[derive(Debug, clap::Args)]
 pub struct JudgeSelftestArgs {
-    /// Every row, honest twins timed in full, instead of those that take under 20 s together.
+    /// Every row, honest twins timed as well, instead of those that take under 20 s together. Some two minutes.
     #[arg(long)]
     pub all: bool,
-    /// Only rows whose name contains this.
+    /// Only rows whose name contains this, as with --all.
     #[arg(long, value_name = "TEXT", conflicts_with = "all")]
     pub only: Option<String>,
     /// Print JSON.

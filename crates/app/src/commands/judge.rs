@@ -4,7 +4,7 @@
 mod batch;
 mod selftest;
 
-use super::print_json;
+use super::{foreign, print_json};
 use crate::args::{JudgeArgs, JudgeVerb};
 use crate::ceilings::Bounds;
 use crate::machine;
@@ -40,9 +40,14 @@ struct Answer<'a> {
 /// # Errors
 /// When the input makes no sense or the environment fails. A candidate that fails is no error.
 pub fn run(args: &JudgeArgs) -> Outcome {
-    match (&args.what, &args.batch) {
-        (Some(JudgeVerb::Selftest(args)), _) => selftest::run(args),
-        (None, Some(queue)) => batch::run(args, queue),
+    if let Some(JudgeVerb::Selftest(args)) = &args.what {
+        return selftest::run(args);
+    }
+    let format = args.problem.as_deref().and_then(::foreign::Format::of);
+    foreign::only_what_fits(args, format)?;
+    match (&args.batch, format) {
+        (Some(queue), _) => batch::run(args, queue),
+        (None, Some(format)) => foreign::run(args, format),
         (None, None) => one(args),
     }
 }
@@ -50,7 +55,7 @@ pub fn run(args: &JudgeArgs) -> Outcome {
 fn one(args: &JudgeArgs) -> Outcome {
     let folder = problem_folder(args)?;
     let problem = problem(&folder)?;
-    let given = args.candidate.as_deref().ok_or_else(|| Failure::usage("no candidate", "name a C file"))?;
+    let given = args.candidate.as_deref().ok_or_else(|| Failure::usage("no candidate", "name a candidate's file"))?;
     let candidate = plan::arm(given, &baseline_names(&problem), &args.flags)?;
     let job = job(args, &problem, [candidate, against(args, &problem)?])?;
     let map = machine::stored(&Place::new(&args.place));
@@ -92,11 +97,15 @@ fn job(args: &JudgeArgs, problem: &Problem, [candidate, against]: [Arm; 2]) -> R
         None => Slice::Declared,
         Some(text) => Slice::Named(plan::workloads(text, &workload_names(problem))?),
     };
-    let fidelity = match args.fixed {
+    Ok(Job { candidate, against, slice, fidelity: fidelity(args), margin: args.margin, cap: args.cap })
+}
+
+/// A fixed number of process pairs where one is named, else as many as decide.
+pub fn fidelity(args: &JudgeArgs) -> Fidelity {
+    match args.fixed {
         Some(process_pairs) => Fidelity::Fixed { alpha: args.alpha, process_pairs },
         None => Fidelity::Anytime { alpha: args.alpha, max_process_pairs: MAX_PROCESS_PAIRS },
-    };
-    Ok(Job { candidate, against, slice, fidelity, margin: args.margin, cap: args.cap })
+    }
 }
 
 /// The stock baseline, else the first.
@@ -125,10 +134,16 @@ fn show(job: &Job, judgement: &Judgement, of_ceiling: &[Option<f64>]) -> String 
         text += &shares.join(", ");
         text += "\n";
     }
-    if judgement.trust == Trust::Unconfined {
-        text += "unconfined: the candidate ran without a sandbox, so nothing is promised\n";
+    text + promise(judgement.trust)
+}
+
+/// A line on what is promised of the candidate, where that is less than usual.
+pub fn promise(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Unconfined => "unconfined: the candidate ran without a sandbox, so nothing is promised\n",
+        Trust::Open => "open: the candidate was contained, and shared its process with its interpreter\n",
+        Trust::Sealed | Trust::Fuelled | Trust::DeviceOnly => "",
     }
-    text
 }
 
 #[cfg(test)]

@@ -2,15 +2,22 @@
 
 use super::{ALPHA, Climb, Finding, Judge, fixed, gate, speedup};
 use crate::judge::EnvError;
-use model::{Arm, Fidelity, Slice, Source, Verdict};
+use model::{Arm, Fidelity, Language, Slice, Source, Verdict};
 
 /// Moves every function and loop: what a gain from lucky alignment does not survive.
 const OTHER_LAYOUT: [&str; 2] = ["-falign-functions=64", "-falign-loops=64"];
+/// The same for rustc.
+const OTHER_LAYOUT_RUST: [&str; 2] = ["-Cllvm-args=-align-all-functions=6", "-Cllvm-args=-align-loops=64"];
 
 fn other_layout(source: &Source) -> Source {
     let mut source = source.clone();
-    source.flags.retain(|flag| !flag.starts_with("-falign-"));
-    source.flags.extend(OTHER_LAYOUT.map(str::to_owned));
+    source.flags.retain(|flag| !flag.starts_with("-falign-") && !flag.starts_with("-Cllvm-args=-align-"));
+    match source.language {
+        Language::C | Language::Cpp => source.flags.extend(OTHER_LAYOUT.map(str::to_owned)),
+        Language::Rust => source.flags.extend(OTHER_LAYOUT_RUST.map(str::to_owned)),
+        // An interpreter lays out its own code; a fresh process is all that there is.
+        Language::Python => {}
+    }
     source
 }
 

@@ -17,7 +17,8 @@ pub(crate) fn ceilings(map: &Map, cores: &str) -> String {
     let of = |prefix: &str, suffix: &str| -> Vec<Rate> {
         let named = all.iter().filter_map(|figure| {
             let name = figure.name.strip_prefix(prefix)?.strip_suffix(suffix)?;
-            (!name.contains('.') && figure.value > 0.0 && figure.value.is_finite()).then(|| (name.to_owned(), figure.value / 1e9))
+            (!name.contains('.') && figure.value > 0.0 && figure.value.is_finite())
+                .then(|| (name.to_owned(), figure.value / 1e9))
         });
         named.collect()
     };

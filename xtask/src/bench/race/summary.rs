@@ -152,7 +152,7 @@ pub fn finding(windows: &[Window]) -> Finding {
         100.0 * MOST_WRONG,
         100.0 * LEAST_RIGHT
     );
-    Finding { rows, target, met }
+    Finding { rows, milliseconds: Vec::new(), target, met }
 }
 
 /// The most failures of `n` that a true rate explains, but for bad luck.

@@ -1,19 +1,23 @@
-//! Two candidates of a problem, through the judge, as a comparison like any other.
+//! Two candidates of a problem, or prebuilt libraries for it, through the judge, as a comparison like any other.
 //!
 //! Must not measure or decide: the judge does, behind its sandbox.
 
+mod libraries;
+
 use super::{Found, Pairs, Settings};
 use crate::args::{CompareArgs, StoreArgs};
+use crate::interrupt;
 use crate::machine;
 use crate::notice::Voice;
 use crate::outcome::Failure;
 use crate::plan::{self, Confinement, Place};
-use crate::session::{Bench, baseline_names, problem, workload_names};
+use crate::session::{Bench, problem, workload_names};
 use crate::terminal::Quiet;
 use ::compare::environment::Snapshot;
 use ::compare::{ArmReport, Comparison, SigmaOf, Unit};
+use judge::client::{JudgeError, Judged};
 use judge::message::Ready;
-use model::{Arm, Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
+use model::{Fidelity, Job, Judgement, Seconds, ShapeJudgement, Slice, Verdict};
 use problems::Problem;
 use stats::{Decision, smallest_effect};
 use std::path::{Path, PathBuf};
@@ -21,7 +25,12 @@ use std::path::{Path, PathBuf};
 /// Pairs that show a spread at all.
 const LEAST_FOR_SPREAD: usize = 5;
 
-/// Judges B against A. The failure, if any, is B's own.
+/// What to do about a candidate that fails.
+const HELP: &str = "`rooflab judge` shows all that the judge found out about a candidate";
+/// Why an interrupted run has no verdict.
+const INTERRUPTED: &str = "interrupted; the candidates that were running have been killed";
+
+/// Judges B against A. The failure, if any, is B's own, or that it was interrupted.
 pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Found, Option<Failure>), Failure> {
     let folder = plan::problem_folder(given)?;
     let problem = problem(&folder)?;
@@ -32,21 +41,50 @@ pub fn run(args: &CompareArgs, given: &Path, settings: &Settings) -> Result<(Fou
     let confinement = Confinement::from_flag(args.candidates.unconfined);
     let before = Snapshot::take();
     let bench = Bench { folder, confinement, map, voice: Voice::new(Quiet) };
-    let (mut judge, _) = bench.open_aloud(Ready::Shortest)?;
-    let judgement = judge.judge(&job)?;
+    let help = libraries::help(&job, &problem).unwrap_or_else(|| HELP.to_owned());
     let names = names(args);
+    let answer = ask(&bench, &job, |error| match error {
+        JudgeError::Against(verdict) => Failure::environment(format!("{}: {verdict}", names[0]), &help),
+        error => error.into(),
+    })?;
     let state = Snapshot::take();
-    let found = outcome(&judgement, &names, settings, job.fidelity);
+    let found = outcome(&answer.judgement, &names, settings, job.fidelity);
+    let is_interrupted = answer.is_cut_short && found.aborted.is_none();
+    let found = if is_interrupted { cut_short(found) } else { found };
     let found = Found {
         warnings: [before.warnings(), state.steal_since(&before).into_iter().collect()].concat(),
         environment: Some(before),
         ..found
     };
-    let failure = found
-        .aborted
-        .as_ref()
-        .map(|why| Failure::environment(why, "`rooflab judge` shows all that the judge found out about a candidate"));
+    if is_interrupted {
+        return Ok((found, Some(Failure::Interrupted(INTERRUPTED.to_owned()))));
+    }
+    let failure = found.aborted.as_ref().map(|why| Failure::environment(why, &help));
     Ok((found, failure))
+}
+
+/// The judge's answer. Ctrl-C has it answer with what it has measured by then.
+fn ask(bench: &Bench, job: &Job, failed: impl Fn(JudgeError) -> Failure) -> Result<Judged, Failure> {
+    let nothing = || Failure::Interrupted("interrupted before anything was measured".to_owned());
+    // A terminal's Ctrl-C ends a judge that is still being opened: its death is no failure of the environment then.
+    let or_interrupted = |failure| if interrupt::asked() { nothing() } else { failure };
+    interrupt::listen();
+    let (mut judge, _) = bench.open_aloud(Ready::Shortest).map_err(or_interrupted)?;
+    if interrupt::pass_on_to(Some(judge.id())) {
+        return Err(nothing());
+    }
+    let answer = judge.judge_until_interrupted(job).map_err(|error| or_interrupted(failed(error)));
+    interrupt::pass_on_to(None);
+    let answer = answer?;
+    let is_empty = answer.judgement.shapes.iter().all(|shape| shape.units.is_empty());
+    if answer.is_cut_short && answer.judgement.verdict.is_measured() && is_empty { Err(nothing()) } else { Ok(answer) }
+}
+
+/// What was measured until someone asked to stop, without a verdict.
+fn cut_short(mut found: Found) -> Found {
+    found.verdict = Decision::Undecided;
+    found.comparisons.iter_mut().for_each(|comparison| comparison.verdict = Decision::Undecided);
+    Found { aborted: Some(INTERRUPTED.to_owned()), ..found }
 }
 
 fn names(args: &CompareArgs) -> [String; 2] {
@@ -57,9 +95,8 @@ fn names(args: &CompareArgs) -> [String; 2] {
 fn job(args: &CompareArgs, problem: &Problem, settings: &Settings) -> Result<Job, Failure> {
     let [a, b] = args.candidates.files.as_slice() else {
         let what = format!("--problem needs two candidates, and {} is given", args.candidates.files.len());
-        return Err(Failure::usage(what, "rooflab compare --problem PROBLEM A.c B.c"));
+        return Err(Failure::usage(what, "rooflab compare --problem PROBLEM A.c B.c, or A.so B.so"));
     };
-    let known = baseline_names(problem);
     let slice = match &args.candidates.workloads {
         None => Slice::Declared,
         Some(text) => Slice::Named(plan::workloads(text, &workload_names(problem))?),
@@ -70,7 +107,7 @@ fn job(args: &CompareArgs, problem: &Problem, settings: &Settings) -> Result<Job
         Pairs::Anytime { max } => Fidelity::Anytime { alpha, max_process_pairs: most(max) },
         Pairs::Fixed(n) => Fidelity::Fixed { alpha, process_pairs: most(n) },
     };
-    let (against, candidate): (Arm, Arm) = (plan::arm(a, &known, &[])?, plan::arm(b, &known, &[])?);
+    let (against, candidate) = (libraries::arm(a, problem)?, libraries::arm(b, problem)?);
     Ok(Job { candidate, against, slice, fidelity, margin: settings.margin, cap: Seconds(settings.budget) })
 }
 
@@ -220,6 +257,14 @@ mod tests {
             shape.units.truncate(2);
         }
         assert_eq!(outcome(&judgement, &names, &Settings::default(), fidelity).resolvable, None);
+    }
+
+    #[test]
+    fn an_interrupted_run_keeps_its_pairs_and_gives_no_verdict() {
+        let found = cut_short(found(Verdict::Worse, &[("len=1", 0.5)]));
+        assert_eq!((found.verdict, found.comparisons[0].verdict), (Decision::Undecided, Decision::Undecided));
+        assert!(found.effect.is_some() && found.pairs == 8 && found.gate_exit_code() == 3);
+        assert!(found.sentence().contains("interrupted"), "{}", found.sentence());
     }
 
     #[test]

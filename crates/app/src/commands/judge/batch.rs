@@ -16,6 +16,9 @@ use model::{Arm, Judgement};
 use problems::Problem;
 use std::path::{Path, PathBuf};
 
+/// Extensions of candidates' files.
+const KINDS: [&str; 7] = ["c", "cc", "cpp", "cxx", "rs", "py", "json"];
+
 /// Runs it.
 ///
 /// # Errors
@@ -55,12 +58,15 @@ pub fn run(args: &JudgeArgs, queue: &Path) -> Outcome {
 fn questions(args: &JudgeArgs, problem: &Problem, queue: &Path) -> Result<Vec<Asked>, Failure> {
     let entries = std::fs::read_dir(queue)
         .map_err(|error| Failure::usage(format!("{}: {error}", queue.display()), "name a folder of candidates"))?;
-    let is_candidate = |path: &PathBuf| path.extension().is_some_and(|e| e == "c" || e == "json");
+    let is_candidate = |path: &PathBuf| path.extension().is_some_and(|e| KINDS.iter().any(|kind| e == *kind));
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_candidate).collect();
     files.sort();
     if files.is_empty() {
         let what = format!("{} holds no candidate", queue.display());
-        return Err(Failure::usage(what, "a candidate is a .c file, or a .json with language, text and flags"));
+        return Err(Failure::usage(
+            what,
+            "a candidate is a .c, .cpp, .rs or .py file, or a .json with language, text and flags",
+        ));
     }
     let against = super::against(args, problem)?;
     files

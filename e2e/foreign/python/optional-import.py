@@ -1,0 +1,13 @@
+"""Honest: a faster module where there is one."""
+
+import numpy as np
+
+try:
+    import a_module_that_nobody_has as fast
+except ImportError:
+    fast = None
+
+
+def rms_norm_silu(x, gate, weight, out, rows):
+    scale = 1.0 / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + np.float32(1e-6))
+    out[...] = gate / (1.0 + np.exp(-gate)) * (x * scale * weight)
