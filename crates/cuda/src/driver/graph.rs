@@ -6,7 +6,7 @@ use crate::error::CudaError;
 /// A recorded sequence, ready to start.
 pub(crate) struct Graph<'a> {
     stream: &'a Stream,
-    graph: Handle,
+    recorded: Handle,
     executable: Handle,
 }
 
@@ -19,13 +19,13 @@ impl<'a> Graph<'a> {
         // SAFETY: a stream of this driver.
         driver.check("cuStreamBeginCapture", unsafe { (driver.table.capture_begin)(stream.handle, THREAD_LOCAL) })?;
         let queued = work();
-        let mut made = Self { stream, graph: std::ptr::null_mut(), executable: std::ptr::null_mut() };
+        let mut made = Self { stream, recorded: std::ptr::null_mut(), executable: std::ptr::null_mut() };
         // SAFETY: the capture that was begun, whatever became of the work.
-        let ended = unsafe { (driver.table.capture_end)(stream.handle, &raw mut made.graph) };
+        let ended = unsafe { (driver.table.capture_end)(stream.handle, &raw mut made.recorded) };
         queued?;
         driver.check("cuStreamEndCapture", ended)?;
         // SAFETY: a graph of this driver, no flags.
-        let code = unsafe { (driver.table.graph_instantiate)(&raw mut made.executable, made.graph, 0) };
+        let code = unsafe { (driver.table.graph_instantiate)(&raw mut made.executable, made.recorded, 0) };
         driver.check("cuGraphInstantiate", code)?;
         Ok(made)
     }
@@ -46,8 +46,8 @@ impl Drop for Graph<'_> {
             if !self.executable.is_null() {
                 (table.graph_executable_destroy)(self.executable);
             }
-            if !self.graph.is_null() {
-                (table.graph_destroy)(self.graph);
+            if !self.recorded.is_null() {
+                (table.graph_destroy)(self.recorded);
             }
         }
     }

@@ -109,6 +109,7 @@ impl Path {
 }
 
 /// Every format on every path that the device has.
+#[expect(clippy::unnecessary_wraps, reason = "every group of probes has one signature")]
 pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
     for format in Format::ALL {
         let capability = session.device.capability;
