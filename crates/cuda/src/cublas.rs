@@ -2,12 +2,13 @@
 //!
 //! Must not be needed: without it a figure has no witness and the map says so.
 
-use crate::driver::{Buffer, Handle, open, table};
+use crate::driver::{Buffer, Context, Handle, open, table};
 use crate::error::CudaError;
 use crate::nvrtc::library_folders;
 use crate::operands::Format;
 use crate::rig::Session;
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// The library's names.
@@ -72,12 +73,16 @@ fn types(format: Format) -> Option<[c_int; 3]> {
 struct Opened {
     library: &'static Library,
     handle: Handle,
+    context: Rc<Context>,
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: created once, destroyed once.
-        unsafe { (self.library.destroy)(self.handle) };
+        // After a launch that never ends this call would not come back.
+        if self.context.answers() {
+            // SAFETY: created once, destroyed once.
+            unsafe { (self.library.destroy)(self.handle) };
+        }
     }
 }
 
@@ -89,7 +94,7 @@ pub(crate) fn gemm(session: &mut Session, format: Format, n: usize) -> Result<f6
     // SAFETY: a pointer to a handle; then that handle and a stream of this context.
     let code = unsafe { (library.create)(&raw mut handle) };
     check("cublasCreate", code)?;
-    let opened = Opened { library, handle };
+    let opened = Opened { library, handle, context: Rc::clone(&session.context) };
     check("cublasSetStream", unsafe { (library.set_stream)(handle, session.stream.handle) })?;
     let (a, b) = (session.buffer(n * n * format.bytes())?, session.buffer(n * n * format.bytes())?);
     session.fill(&a, format.masks())?;

@@ -18,6 +18,7 @@ pub(crate) use table::{Handle, table};
 
 use crate::error::CudaError;
 use libloading::Library;
+use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 use table::Table;
@@ -59,7 +60,8 @@ pub(crate) fn open<N: AsRef<str>>(names: &[N]) -> Result<Library, String> {
         // SAFETY: NVIDIA's libraries run no code of consequence when they are loaded.
         match unsafe { Library::new(name.as_ref()) } {
             Ok(library) => return Ok(library),
-            Err(error) => said.push(error.to_string()),
+            // The error's own words are that the loader failed; what the loader said is its cause.
+            Err(error) => said.push(error.source().map_or_else(|| error.to_string(), ToString::to_string)),
         }
     }
     Err(said.join("; "))

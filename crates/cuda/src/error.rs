@@ -47,6 +47,12 @@ pub enum CudaError {
         /// What it said.
         log: String,
     },
+    /// A launch did not come to an end.
+    #[error("a launch has not ended after {seconds} s: the device hangs")]
+    Hung {
+        /// How long it was waited for.
+        seconds: f64,
+    },
     /// A probe computed something else than it should have.
     #[error("{0}")]
     Wrong(String),
@@ -70,6 +76,9 @@ impl CudaError {
             Self::Call { name, .. } if name == "CUDA_ERROR_NO_BINARY_FOR_GPU" => {
                 "the compiler is older or newer than the device and its driver: bring an NVRTC of the driver's version"
             }
+            Self::Hung { .. } => {
+                "see the system's log (Xid) and what else runs on the device; ending this process frees it, and a device that stays stuck has to be reset by whoever owns it"
+            }
             Self::Call { .. } => "see `nvidia-smi` and the system's log (Xid): the device or its driver is not well",
             Self::Compile { .. } | Self::Wrong(_) => "this is a fault of rooflab: please report it",
         }
@@ -89,5 +98,6 @@ mod tests {
         check(&CudaError::NoSuchDevice { asked: 3, count: 1 }, "--device list");
         check(&call("CUDA_ERROR_OUT_OF_MEMORY"), "memory");
         check(&call("CUDA_ERROR_ILLEGAL_ADDRESS"), "Xid");
+        check(&CudaError::Hung { seconds: 30.0 }, "ending this process");
     }
 }

@@ -7,6 +7,7 @@ mod cublas;
 mod driver;
 mod error;
 mod listing;
+mod nvml;
 mod nvrtc;
 mod operands;
 mod oracle;
@@ -16,6 +17,7 @@ mod probes;
 mod random;
 mod report;
 mod rig;
+mod rounds;
 mod source;
 mod summary;
 

@@ -5,8 +5,9 @@
 
 use crate::driver::{Handle, open, table};
 use crate::error::CudaError;
+use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Names a file that is the compiler.
@@ -32,8 +33,35 @@ table! {
 
 fn compiler() -> Result<&'static Compiler, CudaError> {
     static COMPILER: OnceLock<Result<Compiler, String>> = OnceLock::new();
-    let load = || Compiler::of(open(&places())?).map_err(|symbol| format!("the compiler lacks {symbol}"));
+    let load = || {
+        let library = open_with_parts(&places())?;
+        Compiler::of(library).map_err(|symbol| format!("the compiler lacks {symbol}"))
+    };
     COMPILER.get_or_init(load).as_ref().map_err(|why| CudaError::NoCompiler { why: why.clone() })
+}
+
+/// The first that loads, after what it wants beside it: named by its path, the loader does not look for that there.
+fn open_with_parts(places: &[String]) -> Result<Library, String> {
+    for place in places.iter().filter(|place| place.contains('/')) {
+        for part in parts(Path::new(place)) {
+            // The compiler asks for it by name and gets the one that is there; kept for the life of the process.
+            if let Ok(part) = open(&[part.to_string_lossy()]) {
+                std::mem::forget(part);
+            }
+        }
+    }
+    open(places)
+}
+
+/// The compiler's own parts in its folder, where it is there.
+fn parts(compiler: &Path) -> Vec<PathBuf> {
+    let Some(folder) = compiler.parent().filter(|_| compiler.is_file()) else { return Vec::new() };
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("libnvrtc-builtins.so")
+    };
+    files.filter(is_part).collect()
 }
 
 /// Where the compiler may lie: the variable's file, the loader's path, the toolkit's folders, Python's packages.

@@ -51,7 +51,19 @@ impl Format {
         }
     }
 
-    /// Appends a small integer, up to 8 in size, which every format holds exactly.
+    /// The largest size of the integers of the check against the host. Where the format has the bits for it, products fill
+    /// its mantissas: a unit that dropped some would be found out. 8-bit floats are added up with few bits on some devices,
+    /// and stay small.
+    pub(crate) fn reach(self) -> i32 {
+        match self {
+            Self::Bf16 | Self::F16 => 255,
+            Self::Tf32 => 400,
+            Self::F8 => 4,
+            Self::I8 => 127,
+        }
+    }
+
+    /// Appends an integer of at most [`Self::reach`] in size, or 8, which the format holds exactly.
     pub(crate) fn append(self, value: i32, to: &mut Vec<u8>) {
         let single = (value as f32).to_bits();
         match self {
@@ -111,7 +123,8 @@ mod tests {
     #[test]
     fn integers_survive_every_format() {
         for format in Format::ALL {
-            for integer in -8..=8 {
+            let reach = format.reach().max(8);
+            for integer in -reach..=reach {
                 let mut bytes = Vec::new();
                 format.append(integer, &mut bytes);
                 assert_eq!(bytes.len(), format.bytes(), "{format:?}");

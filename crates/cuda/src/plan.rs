@@ -45,16 +45,24 @@ impl Effort {
     }
 
     pub(crate) fn plan(self) -> Plan {
+        let usual = Plan {
+            ratio: 1.09,
+            seeds: 3,
+            rounds: 3,
+            window: 4e-3,
+            windows: 9,
+            unit: 0.5,
+            soak: 6.0,
+            largest: 1 << 31,
+            limit: 30.0,
+        };
         let plan = match self.depth {
             Depth::Quick => {
-                Plan { ratio: 1.19, seeds: 1, window: 2e-3, windows: 7, unit: 0.2, soak: 2.0, largest: 1 << 29 }
+                let brief = Plan { ratio: 1.19, seeds: 1, rounds: 1, window: 2e-3, windows: 7, ..usual };
+                Plan { unit: 0.2, soak: 2.0, largest: 1 << 29, ..brief }
             }
-            Depth::Default => {
-                Plan { ratio: 1.09, seeds: 3, window: 4e-3, windows: 15, unit: 1.0, soak: 6.0, largest: 1 << 31 }
-            }
-            Depth::Deep => {
-                Plan { ratio: 1.05, seeds: 5, window: 4e-3, windows: 25, unit: 2.0, soak: 10.0, largest: 1 << 32 }
-            }
+            Depth::Default => usual,
+            Depth::Deep => Plan { ratio: 1.05, seeds: 5, rounds: 5, soak: 10.0, largest: 1 << 32, ..usual },
         };
         Plan { soak: self.soak.map_or(plan.soak, f64::from), ..plan }
     }
@@ -69,14 +77,18 @@ pub(crate) struct Plan {
     pub(crate) seeds: usize,
     /// Seconds of a window: less than the 5 ms in which clocks and power have not settled.
     pub(crate) window: f64,
-    /// Windows of a figure.
+    /// Windows of a figure in one round.
     pub(crate) windows: usize,
-    /// Seconds that a tensor unit is held for its sustained figure.
+    /// Seconds that a tensor unit is held in a round for its sustained figure.
     pub(crate) unit: f64,
     /// Seconds of the soak.
     pub(crate) soak: f64,
     /// Largest working set of a latency curve.
     pub(crate) largest: u64,
+    /// How often every figure is measured, from its choice of a way to its last window.
+    pub(crate) rounds: usize,
+    /// Seconds after which a launch is given up: they take milliseconds.
+    pub(crate) limit: f64,
 }
 
 impl Plan {

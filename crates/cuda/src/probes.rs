@@ -19,40 +19,58 @@ mod tensor;
 use crate::driver::Attribute;
 use crate::error::CudaError;
 use crate::rig::Session;
+use crate::rounds;
 use crate::summary::{Title, told};
-use model::{Figure, Interval, Map, Quantity};
+use model::{Figure, Hertz, Interval, Map, Quantity};
 
 /// What one group of probes does.
 type Probe = fn(&mut Session, &mut Map) -> Result<(), CudaError>;
 
-/// Every group with its name in `missing`.
-const GROUPS: [(&str, Probe); 11] = [
+/// Every group of every round, with its name in `missing`.
+const GROUPS: [(&str, Probe); 9] = [
     ("clocks", clock::measure),
     ("floors", floors::measure),
     ("latencies of operations", latency::measure),
-    ("latency curves", curves::measure),
     ("halves of the L2", halves::measure),
     ("memory", memory::measure),
     ("shared memory and L1", near::measure),
     ("arithmetic", alu::measure),
     ("atomics", atomics::measure),
     ("tensor cores", tensor::measure),
-    ("soak", soak::measure),
 ];
 
-/// Runs all of them.
+/// Runs all of them, round after round; curves and the soak once.
 pub(crate) fn all(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
-    map.figures.extend(claims(session));
-    for (name, probe) in GROUPS {
-        session.say(name);
-        let result = probe(session, map);
-        session.noted(name, result);
-        // After a fault every further call fails: then there is nothing left to measure.
-        session.context.synchronize()?;
+    let claims = claims(session);
+    let mut rounds = Vec::new();
+    for round in 0..session.plan.rounds {
+        session.round = round;
+        let of = format!("round {} of {}", round + 1, session.plan.rounds);
+        for (name, probe) in GROUPS {
+            run(session, map, (&format!("{name}, {of}"), name), probe)?;
+        }
+        if round == 0 {
+            run(session, map, ("latency curves", "latency curves"), curves::measure)?;
+        }
+        rounds.push(std::mem::take(&mut map.figures));
     }
+    map.figures = claims;
+    map.figures.extend(rounds::merge(&rounds));
+    map.core_clock = map.figure("clock.core").map(|figure| Hertz(figure.value));
+    session.findings.extend(rounds::agreement(&rounds));
+    run(session, map, ("soak", "soak"), soak::measure)?;
     map.figures.extend(ridges(&map.figures));
-    map.findings.append(&mut session.findings);
+    map.findings = rounds::doubts(std::mem::take(&mut session.findings));
     Ok(())
+}
+
+/// One group, announced in words and noted under its name where it failed.
+fn run(session: &mut Session, map: &mut Map, (words, name): (&str, &str), probe: Probe) -> Result<(), CudaError> {
+    session.say(words);
+    let result = probe(session, map);
+    session.noted(name, result);
+    // After a fault every further call fails: then there is nothing left to measure.
+    session.context.synchronize()
 }
 
 /// What the driver says of the device.

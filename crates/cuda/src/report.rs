@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// The groups of figures: a title, and what the names of its figures begin with.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("clocks", &["clock."]),
+    ("clocks and power", &["clock.", "power."]),
     ("compute", &["compute."]),
     ("bandwidth", &["memory."]),
     ("latency", &["latency.", "instruction."]),

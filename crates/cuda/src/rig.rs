@@ -4,6 +4,7 @@
 
 use crate::driver::{Buffer, Context, Device, Event, Function, Launch, Module, Stream};
 use crate::error::CudaError;
+use crate::nvml::Monitor;
 use crate::plan::{Effort, Plan};
 use crate::random::Random;
 use crate::{nvrtc, source};
@@ -33,6 +34,10 @@ pub(crate) struct Session<'a> {
     pub(crate) output: Buffer,
     pub(crate) missing: Vec<String>,
     pub(crate) findings: Vec<Finding>,
+    /// Which round of the probes this is, from 0.
+    pub(crate) round: usize,
+    /// Clocks, power and temperature, where they can be read.
+    pub(crate) monitor: Option<Monitor>,
     modules: BTreeMap<&'static str, Rc<Module>>,
     events: [Event; 2],
     progress: &'a mut dyn FnMut(&str),
@@ -65,9 +70,22 @@ pub(crate) struct Shot {
     pub(crate) sum: u32,
 }
 
+/// Machine code of a source of this name and text for an architecture.
+pub(crate) type Compile = fn(&str, &str, &str) -> Result<Vec<u8>, CudaError>;
+
 impl<'a> Session<'a> {
     /// Opens the device and compiles the probes for it.
     pub(crate) fn open(device: &Device, effort: Effort, progress: &'a mut dyn FnMut(&str)) -> Result<Self, CudaError> {
+        Self::with(device, effort.plan(), nvrtc::compile, progress)
+    }
+
+    /// The same by another compiler.
+    pub(crate) fn with(
+        device: &Device,
+        plan: Plan,
+        compile: Compile,
+        progress: &'a mut dyn FnMut(&str),
+    ) -> Result<Self, CudaError> {
         if device.capability < source::LEAST {
             let [major, minor] = device.capability;
             let [least, _] = source::LEAST;
@@ -79,17 +97,23 @@ impl<'a> Session<'a> {
         let mut modules = BTreeMap::new();
         for name in source::modules(device.capability) {
             let text = source::text(name, device.capability);
-            let cubin = nvrtc::compile(name, &text, &source::architecture(device.capability))?;
+            let cubin = compile(name, &text, &source::architecture(device.capability))?;
             modules.insert(name, Module::load(&context, &cubin)?);
         }
+        let (monitor, missing) = match Monitor::open(&device.uuid) {
+            Ok(monitor) => (Some(monitor), Vec::new()),
+            Err(why) => (None, vec![format!("clocks, power and temperature under load, by NVML: {why}")]),
+        };
         Ok(Self {
             device: device.clone(),
             stream: Stream::new(&context)?,
-            plan: effort.plan(),
+            plan,
             random: Random::from_entropy(),
             output: Buffer::new(&context, OUTPUT)?,
-            missing: Vec::new(),
+            missing,
             findings: Vec::new(),
+            round: 0,
+            monitor,
             modules,
             events: [Event::new(&context)?, Event::new(&context)?],
             progress,
@@ -104,7 +128,21 @@ impl<'a> Session<'a> {
 
     /// The value, or none and a line in `missing`.
     pub(crate) fn noted<T>(&mut self, what: &str, result: Result<T, CudaError>) -> Option<T> {
-        result.map_err(|why| self.missing.push(format!("{what}: {why}"))).ok()
+        match result {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.lacks(format!("{what}: {why}"));
+                None
+            }
+        }
+    }
+
+    /// Notes what is missing, once for all rounds.
+    pub(crate) fn lacks(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        if !self.missing.contains(&what) {
+            self.missing.push(what);
+        }
     }
 
     /// A kernel; a module that this device does not have is an error.
@@ -130,8 +168,7 @@ impl<'a> Session<'a> {
     pub(crate) fn fill(&mut self, buffer: &Buffer, [keep, set]: [u64; 2]) -> Result<(), CudaError> {
         let load = self.load("memory", "fill", [self.device.multiprocessors * 8, 256])?;
         let arguments = [keep, buffer.address(), buffer.bytes() as u64, set, load.seed, 0];
-        load.function.launch(&self.stream, load.launch, &arguments)?;
-        self.stream.synchronize()
+        self.timed(|stream| load.function.launch(stream, load.launch, &arguments)).map(|_| ())
     }
 
     /// Overwrites memory of a buffer that is alive, with what no probe computes.
@@ -150,6 +187,11 @@ impl<'a> Session<'a> {
 
     /// Launches once from an idle device and waits.
     pub(crate) fn shot(&self, load: &Load, repeats: u64) -> Result<Shot, CudaError> {
+        self.shot_while(load, repeats, || ())
+    }
+
+    /// The same, and does something on the host while the device works: the wall's figure is then of no use.
+    pub(crate) fn shot_while(&self, load: &Load, repeats: u64, meanwhile: impl FnOnce()) -> Result<Shot, CudaError> {
         let blocks = (load.launch.blocks as usize).min(RECORDS);
         self.output.set(0, blocks * RECORD)?;
         self.context.synchronize()?;
@@ -158,7 +200,8 @@ impl<'a> Session<'a> {
         self.events[0].record(&self.stream)?;
         load.function.launch(&self.stream, load.launch, &arguments)?;
         self.events[1].record(&self.stream)?;
-        self.events[1].synchronize()?;
+        meanwhile();
+        self.events[1].wait(self.plan.limit)?;
         let wall = start.elapsed().as_secs_f64();
         let event = self.events[1].since(&self.events[0])?;
         Ok(read(&self.output.download(0, blocks * RECORD)?, [event, wall]))
@@ -170,7 +213,7 @@ impl<'a> Session<'a> {
         self.events[0].record(&self.stream)?;
         work(&self.stream)?;
         self.events[1].record(&self.stream)?;
-        self.events[1].synchronize()?;
+        self.events[1].wait(self.plan.limit)?;
         self.events[1].since(&self.events[0])
     }
 

@@ -2,12 +2,23 @@
 
 use super::{Device, Driver, Handle};
 use crate::error::CudaError;
+use std::cell::Cell;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// What a query says of work that has not ended, `CUDA_ERROR_NOT_READY`.
+const NOT_READY: i32 = 600;
+/// How long a wait is a spin: a sleep would be in the wall's figure. Longer work is not timed by the wall.
+const SPIN: Duration = Duration::from_millis(50);
+/// Seconds between two looks after that.
+const LOOK: Duration = Duration::from_micros(500);
 
 /// A device's primary context, current on the thread that opened it.
 pub struct Context {
     pub(crate) driver: &'static Driver,
     device: i32,
+    /// Something on the device does not end. Every call that waits for it, freeing memory too, would never return.
+    hung: Cell<Option<f64>>,
 }
 
 impl Context {
@@ -21,7 +32,7 @@ impl Context {
         // SAFETY: a pointer to a handle, and a device of this driver.
         let code = unsafe { (driver.table.context_retain)(&raw mut handle, device.handle) };
         driver.check("cuDevicePrimaryCtxRetain", code)?;
-        let context = Self { driver, device: device.handle };
+        let context = Self { driver, device: device.handle, hung: Cell::new(None) };
         // SAFETY: the handle that the driver gave.
         driver.check("cuCtxSetCurrent", unsafe { (driver.table.context_set)(handle) })?;
         Ok(Rc::new(context))
@@ -30,10 +41,18 @@ impl Context {
     /// Waits for everything on the device.
     ///
     /// # Errors
-    /// When something that was launched before has failed.
+    /// When something that was launched before has failed, or is known to never end.
     pub fn synchronize(&self) -> Result<(), CudaError> {
+        if let Some(seconds) = self.hung.get() {
+            return Err(CudaError::Hung { seconds });
+        }
         // SAFETY: no arguments.
         self.driver.check("cuCtxSynchronize", unsafe { (self.driver.table.context_synchronize)() })
+    }
+
+    /// Whether calls that wait for the device still come back.
+    pub(crate) fn answers(&self) -> bool {
+        self.hung.get().is_none()
     }
 
     /// Bytes of memory that are free.
@@ -51,8 +70,10 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once in `open`.
-        unsafe { (self.driver.table.context_release)(self.device) };
+        if self.answers() {
+            // SAFETY: retained once in `open`.
+            unsafe { (self.driver.table.context_release)(self.device) };
+        }
     }
 }
 
@@ -90,8 +111,10 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once.
-        unsafe { (self.context.driver.table.stream_destroy)(self.handle) };
+        if self.context.answers() {
+            // SAFETY: made in `new`, destroyed once.
+            unsafe { (self.context.driver.table.stream_destroy)(self.handle) };
+        }
     }
 }
 
@@ -117,11 +140,24 @@ impl Event {
         driver.check("cuEventRecord", unsafe { (driver.table.event_record)(self.handle, stream.handle) })
     }
 
-    /// Waits until it has happened.
-    pub(crate) fn synchronize(&self) -> Result<(), CudaError> {
-        let driver = self.context.driver;
-        // SAFETY: an event of this driver.
-        driver.check("cuEventSynchronize", unsafe { (driver.table.event_synchronize)(self.handle) })
+    /// Waits until it has happened, so many seconds at most: then the device is given up.
+    pub(crate) fn wait(&self, seconds: f64) -> Result<(), CudaError> {
+        let (driver, start) = (self.context.driver, Instant::now());
+        loop {
+            // SAFETY: an event of this driver.
+            let code = unsafe { (driver.table.event_query)(self.handle) };
+            if code != NOT_READY {
+                return driver.check("cuEventQuery", code);
+            }
+            let waited = start.elapsed();
+            if waited.as_secs_f64() > seconds {
+                self.context.hung.set(Some(seconds));
+                return Err(CudaError::Hung { seconds });
+            }
+            if waited > SPIN {
+                std::thread::sleep(LOOK);
+            }
+        }
     }
 
     /// Seconds from `before` to this, both of which have happened.
@@ -136,7 +172,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once.
-        unsafe { (self.context.driver.table.event_destroy)(self.handle) };
+        if self.context.answers() {
+            // SAFETY: made in `new`, destroyed once.
+            unsafe { (self.context.driver.table.event_destroy)(self.handle) };
+        }
     }
 }

@@ -40,6 +40,9 @@ impl<'a> Graph<'a> {
 
 impl Drop for Graph<'_> {
     fn drop(&mut self) {
+        if !self.stream.context.answers() {
+            return;
+        }
         let table = &self.stream.context.driver.table;
         // SAFETY: made in `record`, destroyed once, where they exist.
         unsafe {

@@ -77,7 +77,9 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new`, freed once; the driver waits for work that uses it.
-        unsafe { (self.context.driver.table.memory_free)(self.address) };
+        if self.context.answers() {
+            // SAFETY: allocated in `new`, freed once; the driver waits for work that uses it.
+            unsafe { (self.context.driver.table.memory_free)(self.address) };
+        }
     }
 }

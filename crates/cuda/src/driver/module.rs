@@ -45,8 +45,10 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: loaded once; functions keep it alive.
-        unsafe { (self.context.driver.table.module_unload)(self.handle) };
+        if self.context.answers() {
+            // SAFETY: loaded once; functions keep it alive.
+            unsafe { (self.context.driver.table.module_unload)(self.handle) };
+        }
     }
 }
 

@@ -82,7 +82,7 @@ table! {
         event_create = "cuEventCreate"(*mut Handle, c_uint);
         event_destroy = "cuEventDestroy_v2"(Handle);
         event_record = "cuEventRecord"(Handle, Handle);
-        event_synchronize = "cuEventSynchronize"(Handle);
+        event_query = "cuEventQuery"(Handle);
         event_elapsed = "cuEventElapsedTime"(*mut f32, Handle, Handle);
     }
 }

@@ -26,13 +26,14 @@ __device__ __forceinline__ u64 place(u64 i, u64 stride, u64 seed) {
     return i * stride + (lines > 1 ? mix(seed ^ i) % lines * 128 : 0);
 }
 
-// A cycle through all n nodes in a random order: each node's line holds the address of the next.
+// A cycle through all n nodes in a random order: each node's line holds the address of the next, or with `repeats` 0 its
+// offset.
 KERNEL(build_cycle) {
     u32 half = half_bits(n);
     for (u64 k = global_thread(); k < n; k += all_threads()) {
         u64 here = place(permute(k, n, half, seed), extra, seed);
         u64 next = place(permute(k + 1 == n ? 0 : k + 1, n, half, seed), extra, seed);
-        *(u64 *)(in + here) = (u64)(in + next);
+        *(u64 *)(in + here) = repeats == 0 ? next : (u64)(in + next);
     }
 }
 
@@ -64,6 +65,24 @@ KERNEL(build_cycle) {
 CHASE(ca, "ca")
 CHASE(cg, "cg")
 
+// The same through the L1 with offsets in place of addresses: each step adds one before it loads, as a program that walks
+// an array by index does.
+KERNEL(chase_offset) {
+    if (global_thread() != 0) return;
+    u64 p = seed;
+#define OFFSET asm volatile("{ .reg .u64 t; add.u64 t, %0, %1; ld.global.ca.u64 %0, [t]; }" : "+l"(p) : "l"(in) : "memory")
+    for (u64 k = 0; k < extra; k++) OFFSET;
+    u64 begin = nanoseconds(), c = cycles_after(p);
+    for (u64 k = 0; k < repeats; k += 16) {
+#pragma unroll
+        for (int u = 0; u < 16; u++) OFFSET;
+    }
+    c = cycles_after(p) - c;
+    Record *r = record(out);
+    r->cycles = c, r->begin = begin, r->end = nanoseconds();
+    ((u64 *)(r + 1))[0] = p;
+}
+
 __device__ __forceinline__ u32 multiprocessor() {
     u32 sm;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
@@ -84,7 +103,8 @@ KERNEL(warm_from) {
 
 // The multiprocessor `extra` alone follows the cycle of `n` nodes from the offset `seed` twice, and notes what each
 // single load took, in cycles, as words at out + 64, the first round before the second. What another multiprocessor has
-// read is met in the first round in the half of the L2 where that one left it.
+// read is met in the first round in the half of the L2 where that one left it. A third round goes without the clock:
+// behind the words its cycles, all loads together, and where it ended.
 KERNEL(touch) {
     if (multiprocessor() != extra || threadIdx.x != 0) return;
     u64 p = (u64)(in + seed);
@@ -94,7 +114,11 @@ KERNEL(touch) {
         c = cycles_after(p) - c;
         ((u32 *)(out + 64))[k] = (u32)c;
     }
-    ((u64 *)((Record *)out + 1))[0] = p - (u64)in;
+    u64 c = cycles_after(p);
+    for (u64 k = 0; k < n; k++) NEXT("cg", p);
+    c = cycles_after(p) - c;
+    ((u32 *)(out + 64))[2 * n] = (u32)c;
+    ((u32 *)(out + 64))[2 * n + 1] = (u32)(p - (u64)in);
 }
 
 // Chains of one operation: two unrolls, whose times an operation must agree, or the loop is what was timed.
@@ -130,25 +154,30 @@ CHAINS(shuffle, u32, (u32)seed + threadIdx.x, asm volatile("shfl.sync.bfly.b32 %
 
 extern __shared__ __align__(1024) u8 pool[];
 
-// A cycle through n words of shared memory, one thread; `repeats` steps, a multiple of 16.
-KERNEL(chase_shared) {
-    u32 base = (u32)__cvta_generic_to_shared(pool);
-    u32 half = half_bits(n);
-    for (u64 k = threadIdx.x; k < n; k += blockDim.x)
-        ((u32 *)pool)[permute(k, n, half, seed)] = base + 4 * (u32)permute(k + 1 == n ? 0 : k + 1, n, half, seed);
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    u32 p = base + 4 * (u32)permute(0, n, half, seed);
-    u64 begin = nanoseconds(), c = cycles();
-    for (u64 k = 0; k < repeats; k += 16) {
-#pragma unroll
-        for (int u = 0; u < 16; u++) asm volatile("ld.shared.u32 %0, [%0];" : "+r"(p)::"memory");
+// A cycle through n words of shared memory, one thread; `repeats` steps, a multiple of 16. By address, and by index, where
+// a step is a multiply-add as well.
+#define CHASE_SHARED(tag, place, step, index)                                                          \
+    KERNEL(chase_shared##tag) {                                                                        \
+        u32 base = (u32)__cvta_generic_to_shared(pool);                                                \
+        u32 half = half_bits(n);                                                                       \
+        for (u64 k = threadIdx.x; k < n; k += blockDim.x) {                                            \
+            u32 next = (u32)permute(k + 1 == n ? 0 : k + 1, n, half, seed);                            \
+            ((u32 *)pool)[permute(k, n, half, seed)] = place;                                          \
+        }                                                                                              \
+        __syncthreads();                                                                               \
+        if (threadIdx.x != 0) return;                                                                  \
+        u32 next = (u32)permute(0, n, half, seed), p = place;                                          \
+        u64 begin = nanoseconds(), c = cycles_after(p);                                                \
+        for (u64 k = 0; k < repeats; k += 16) {                                                        \
+            _Pragma("unroll") for (int u = 0; u < 16; u++) asm volatile(step : "+r"(p) : "r"(base) : "memory"); \
+        }                                                                                              \
+        c = cycles_after(p) - c;                                                                       \
+        Record *r = record(out);                                                                       \
+        r->cycles = c, r->begin = begin, r->end = nanoseconds();                                       \
+        ((u64 *)(r + 1))[0] = index;                                                                   \
     }
-    c = cycles_after(p) - c;
-    Record *r = record(out);
-    r->cycles = c, r->begin = begin, r->end = nanoseconds();
-    ((u64 *)(r + 1))[0] = (p - base) / 4;
-}
+CHASE_SHARED(, base + 4 * next, "ld.shared.u32 %0, [%0];", (p - base) / 4)
+CHASE_SHARED(_index, next, "{ .reg .u32 t; mad.lo.u32 t, %0, 4, %1; ld.shared.u32 %0, [t]; }", p)
 
 // An atomic that returns, on one word of `in`: each adds what the last one returned, masked to its lowest bit.
 KERNEL(chain_atomic) {

@@ -37,9 +37,16 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     }
     map.latency = seconds.points.iter().map(|p| LatencyPoint { size: Bytes(p.x), latency: Seconds(p.y) }).collect();
     let knees = leaving(&cycles);
-    for (level, knee) in ["L1", "L2.near"].into_iter().zip(knees) {
-        map.figures.push(capacity(level, &knee));
-        map.knees.push(Knee { level: level.to_owned(), ..knee });
+    let pool = session.device.attribute(Attribute::SharedPerMultiprocessor).map_or(0.0, f64::from);
+    // Less than 28 of 228 KiB is shared memory that is never L1; what lies near of the L2 is half of it or all.
+    for (level, range) in [("L1", [pool / 4.0, pool * 1.4]), ("L2.near", [l2 / 4.0, l2 * 1.2])] {
+        match knees.iter().find(|knee| (range[0]..range[1]).contains(&knee.at)) {
+            Some(knee) => {
+                map.figures.push(capacity(level, knee));
+                map.knees.push(Knee { level: level.to_owned(), ..knee.clone() });
+            }
+            None => session.lacks(format!("capacity.{level}: latency.cached shows no knee where it may end")),
+        }
     }
     map.curves.extend([seconds, cycles]);
     map.curves.extend(named("latency.past-L1", &past, "the same, past the L1"));
@@ -170,7 +177,7 @@ fn pages(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
             map.figures.push(capacity("TLB", &knee));
             map.knees.push(Knee { level: "TLB".to_owned(), ..knee });
         }
-        None => session.missing.push(format!("capacity.TLB: no knee below {}", Bytes(most as f64))),
+        None => session.lacks(format!("capacity.TLB: no knee below {}", Bytes(most as f64))),
     }
     map.curves.extend([seconds, cycles]);
     Ok(())

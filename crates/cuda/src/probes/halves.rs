@@ -34,20 +34,27 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     }
     let first: Vec<f64> = trials.iter().flat_map(|trial| trial.first.iter().copied()).collect();
     let Some(border) = split(&first, GAP) else {
-        session.missing.push("halves of the L2: first meetings of lines show one latency, not two".to_owned());
+        session.lacks("halves of the L2: first meetings of lines show one latency, not two");
         return Ok(());
     };
-    // Reading the clock around every load costs something: as much as repeated near loads take longer here than in a row.
-    let again: Vec<f64> = trials.iter().flat_map(|trial| trial.again.iter().copied()).collect();
-    let row = map.figure("latency.L2.cycles").map_or(f64::NAN, |figure| figure.value);
-    let reading = stats::robust::median(&again) - row;
-    if !(0.0..100.0).contains(&reading) {
-        return Err(CudaError::Wrong(format!("reading the clock cost {reading} cycles")));
+    let reading: Vec<f64> = trials.iter().map(Trial::reading).collect();
+    let cost = stats::robust::median(&reading);
+    let title = Title { name: "clock.core.reading.cycles", quantity: Quantity::Cycles };
+    let method =
+        "repeated near loads with the clock read around each, less the same loads in a row, one multiprocessor";
+    map.figures.push(figure(title, &reading, method));
+    if !(0.0..100.0).contains(&cost) {
+        return Err(CudaError::Wrong(format!("reading the clock cost {cost:.1} cycles")));
     }
     let clock = map.core_clock.map_or(f64::NAN, |clock| clock.0);
+    // Each multiprocessor's loads less what reading the clock cost there.
+    let net = |trial: &Trial| {
+        let cost = trial.reading();
+        trial.first.iter().map(|cycles| (*cycles, cycles - cost)).collect::<Vec<_>>()
+    };
     let heaps: [Vec<f64>; 2] = {
-        let (near, far): (Vec<f64>, Vec<f64>) = first.iter().copied().partition(|cycles| *cycles < border);
-        [near, far].map(|heap| heap.into_iter().map(|cycles| cycles - reading).collect())
+        let (near, far): (Vec<_>, Vec<_>) = trials.iter().flat_map(net).partition(|(gross, _)| *gross < border);
+        [near, far].map(|heap| heap.into_iter().map(|(_, net)| net).collect())
     };
     for (name, cycles) in ["latency.L2.near", "latency.L2.far"].into_iter().zip(&heaps) {
         let method = format!("first loads of lines that another multiprocessor has read, parted at {border:.0} cycles");
@@ -63,13 +70,19 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     Ok(())
 }
 
-/// Cycles of each load, met first and met again.
+/// Cycles of each load, met first and met again, and of one load in a row of the same ones.
 struct Trial {
     first: Vec<f64>,
     again: Vec<f64>,
+    row: f64,
 }
 
 impl Trial {
+    /// What reading the clock around a load adds: the same lines, the same multiprocessor, one after the other.
+    fn reading(&self) -> f64 {
+        stats::robust::mean(&self.again) - self.row
+    }
+
     fn share_above(&self, border: f64) -> f64 {
         self.first.iter().filter(|cycles| **cycles > border).count() as f64 / self.first.len() as f64
     }
@@ -92,8 +105,32 @@ fn trial(session: &mut Session, [lines, other]: [u64; 2], multiprocessor: u32) -
     let (warm, touch) = (alone("warm_from", 1024)?, alone("touch", 32)?);
     session.shot(&Load { n: LINES * LINE, extra: 0, ..warm }, 1)?;
     session.shot(&Load { n: LINES, seed: cycle.after(0), extra: u64::from(multiprocessor), ..touch }, 1)?;
-    let words = session.output.words(BEHIND, 2 * LINES as usize)?;
+    let words = session.output.words(BEHIND, 2 * LINES as usize + 2)?;
     let cycles = |words: &[u32]| words.iter().map(|word| f64::from(*word)).collect::<Vec<f64>>();
-    let (first, again) = words.split_at(LINES as usize);
-    Ok(Trial { first: cycles(first), again: cycles(again) })
+    let ([first, again], rest) = {
+        let (first, rest) = words.split_at(LINES as usize);
+        let (again, rest) = rest.split_at(LINES as usize);
+        ([cycles(first), cycles(again)], rest)
+    };
+    // Three times round: the walk ends where it began.
+    let (row, ended) = (f64::from(rest[0]) / LINES as f64, u64::from(rest[1]));
+    if ended != cycle.after(0) {
+        return Err(CudaError::Wrong(format!(
+            "a walk through the L2 ended at {ended:#x}, not at {:#x}",
+            cycle.after(0)
+        )));
+    }
+    Ok(Trial { first, again, row })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reading_costs_is_found_on_the_same_loads() {
+        let trial = Trial { first: vec![300.0, 480.0], again: vec![300.0, 320.0], row: 270.0 };
+        assert_eq!(trial.reading(), 40.0);
+        assert_eq!(trial.share_above(400.0), 0.5);
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::CudaError;
 use crate::oracle;
+use crate::permutation::{Cycle, LINE};
 use crate::rig::{Load, Session, Shot};
 use crate::summary::{Title, figure};
 use model::{Finding, Map, Quantity};
@@ -12,6 +13,8 @@ const STEPS: u64 = 128 * 200;
 const AGREE: f64 = 0.10;
 /// Words of shared memory that the cycle goes through.
 const WORDS: u64 = 4096;
+/// Lines of the cycle of offsets: 16 KiB, well inside any L1.
+const NODES: u64 = 128;
 /// Where a kernel's result lies.
 const RESULT: usize = 32;
 
@@ -32,6 +35,7 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
         session.noted(name, result);
     }
     shared(session, map)?;
+    offsets(session, map)?;
     atomic(session, map)
 }
 
@@ -73,17 +77,47 @@ fn publish(map: &mut Map, name: &str, shots: &[Shot], method: &str) {
 }
 
 fn shared(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
-    let mut load = session.load("latency", "chase_shared", [1, 128])?;
-    load.launch.shared = 4 * WORDS as u32;
-    let load = Load { n: WORDS, ..load };
-    session.shot(&load, STEPS)?;
-    let shots = session.windows(&load, STEPS, session.plan.windows)?;
-    let ended = session.output.words(RESULT, 1)?;
-    let expected = crate::permutation::permute(STEPS % WORDS, WORDS, load.seed) as u32;
-    if ended != [expected] {
-        return Err(CudaError::Wrong(format!("the cycle in shared memory ended at {ended:?}, not at {expected}")));
+    for (kernel, name, by) in [
+        ("chase_shared", "latency.shared", "by address"),
+        ("chase_shared_index", "latency.shared.indexed", "by index, so with a multiply-add a step"),
+    ] {
+        let mut load = session.load("latency", kernel, [1, 128])?;
+        load.launch.shared = 4 * WORDS as u32;
+        let load = Load { n: WORDS, ..load };
+        session.shot(&load, STEPS)?;
+        let shots = session.windows(&load, STEPS, session.plan.windows)?;
+        let ended = session.output.words(RESULT, 1)?;
+        let expected = crate::permutation::permute(STEPS % WORDS, WORDS, load.seed) as u32;
+        if ended != [expected] {
+            return Err(CudaError::Wrong(format!("{name}: the cycle ended at {ended:?}, not at {expected}")));
+        }
+        publish(map, name, &shots, &format!("a random cycle through 16 KiB of shared memory, one thread, {by}"));
     }
-    publish(map, "latency.shared", &shots, "a random cycle through 16 KiB of shared memory, one thread");
+    Ok(())
+}
+
+/// A cycle in the L1 whose nodes hold offsets: what a program that walks an array by index sees.
+fn offsets(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    let lines = session.buffer((NODES * LINE) as usize)?;
+    let cycle = Cycle { nodes: NODES, stride: LINE, seed: session.random.bits() };
+    let build = session.load("latency", "build_cycle", [1, 256])?;
+    session.shot(&Load { input: lines.address(), n: NODES, seed: cycle.seed, extra: LINE, ..build }, 0)?;
+    let chase = session.load("latency", "chase_offset", [1, 32])?;
+    chase.function.prefer_shared(0)?;
+    let chase = Load { input: lines.address(), seed: cycle.after(0), extra: 2 * NODES, ..chase };
+    session.shot(&chase, STEPS)?;
+    let shots = session.windows(&chase, STEPS, session.plan.windows)?;
+    let ended = u64::from_le_bytes(session.output.download(RESULT, 8)?.try_into().unwrap_or_default());
+    let expected = cycle.after(2 * NODES + STEPS);
+    if ended != expected {
+        return Err(CudaError::Wrong(format!("a cycle of offsets ended at {ended:#x}, not at {expected:#x}")));
+    }
+    publish(
+        map,
+        "latency.L1.indexed",
+        &shots,
+        "a random cycle of 128 lines, one thread, by offset, so with an addition a step",
+    );
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! The tensor cores held at their limit: what is kept up when the device is warm.
 
-use super::tensor::{Path, sustained, way};
+use super::tensor::{Path, sustained, verify, way};
 use crate::error::CudaError;
+use crate::nvml::Sample;
 use crate::operands::Format;
 use crate::rig::Session;
 use crate::summary::{Title, figure, told};
@@ -17,18 +18,29 @@ const KEPT: f64 = 0.97;
 pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
     let path = if Path::Group.exists(Format::Bf16, session.device.capability) { Path::Group } else { Path::Warp };
     session.say(&format!("bf16-matrix, {} s", session.plan.soak));
+    verify(session, Format::Bf16, path)?;
     let (way, operands) = way(session, Format::Bf16, path)?;
-    let (rates, clock) = sustained(session, &way, session.plan.soak)?;
+    let held = sustained(session, &way, session.plan.soak)?;
     drop(operands);
+    let rates = &held.rates;
     let window = session.plan.soak / rates.len() as f64;
     let method = format!("windows of 20 ms over {} s, random data", session.plan.soak);
-    for (name, quantity, values) in
-        [("compute.bf16-matrix.all", Quantity::FlopPerSecond, &rates), ("clock", Quantity::Hertz, &clock)]
-    {
+    let sampled = |of: fn(&Sample) -> Option<f64>| held.samples.iter().filter_map(of).collect::<Vec<f64>>();
+    for (name, quantity, values) in [
+        ("compute.bf16-matrix.all", Quantity::FlopPerSecond, rates.clone()),
+        ("clock", Quantity::Hertz, held.clock.clone()),
+        ("clock.told", Quantity::Hertz, sampled(|sample| sample.clock)),
+        ("power", Quantity::Watts, sampled(|sample| sample.power)),
+        ("temperature", Quantity::Celsius, sampled(|sample| sample.temperature)),
+    ] {
+        if values.is_empty() {
+            continue;
+        }
         let each = values.len().div_ceil(POINTS).max(1);
         let points = values.chunks(each).enumerate().map(|(i, part)| [(i * each) as f64 * window, median(part)]);
         map.traces.push(Trace { name: name.to_owned(), quantity, points: points.collect(), method: method.clone() });
     }
+    held.report(session, map, ["bf16-matrix", ".soak"]);
     let (half, first) = (&rates[rates.len() / 2..], &rates[..rates.len().min(5)]);
     for seconds in [5.0, 30.0] {
         if session.plan.soak >= seconds {

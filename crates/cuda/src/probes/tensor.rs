@@ -4,22 +4,23 @@ use super::survey::{Best, Check, Way, survey};
 use crate::cublas;
 use crate::driver::{Buffer, Launch};
 use crate::error::CudaError;
+use crate::nvml::{Monitor, Sample, throttling};
 use crate::operands::Format;
 use crate::oracle::product;
 use crate::rig::{Load, Session};
 use crate::source;
 use crate::summary::{Title, best as best_of, figure};
-use model::{Finding, Map, Quantity};
+use model::{Figure, Finding, Map, Quantity};
 use std::time::Instant;
 
 /// Repeats of the check against the host.
 const CHECKED: u64 = 3;
-/// Integers of the check, up to this size: every sum stays exact in f32.
-const REACH: i32 = 4;
 /// Where checked products lie in the output.
 const PRODUCTS: usize = 4096;
 /// Seconds that the device rests before a burst.
 const REST: f64 = 0.3;
+/// Bursts in a round.
+const BURSTS: usize = 3;
 /// Seconds of a window of the sustained figure.
 const WINDOW: f64 = 20e-3;
 /// A library that beats a ceiling by more says that it is none.
@@ -116,7 +117,7 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
         let paths: Vec<Path> =
             [Path::Group, Path::Warp].into_iter().filter(|path| path.exists(format, capability)).collect();
         if paths.is_empty() {
-            session.missing.push(format!("compute.{}-matrix: this device has no such unit", format.name()));
+            session.lacks(format!("compute.{}-matrix: this device has no such unit", format.name()));
         }
         for (i, path) in paths.into_iter().enumerate() {
             // The first is the faster one and stands for the unit.
@@ -130,7 +131,7 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     if !source::has("wgmma", session.device.capability) && session.device.capability >= [9, 0] {
         let what =
             "the tensor cores' own instruction of this device has no probe yet: figures are of mma, not ceilings";
-        session.missing.push(what.to_owned());
+        session.lacks(what);
     }
     Ok(())
 }
@@ -145,18 +146,21 @@ fn unit_of(session: &mut Session, map: &mut Map, which: (Format, Path), unit: &s
     let found = survey(session, &name, ways)?;
     session.check_proportion(&name, &found.way.load, found.way.repeats)?;
     let quantity = if format == Format::I8 { Quantity::OpsPerSecond } else { Quantity::FlopPerSecond };
-    bursts(session, map, &found, Title { name: &name, quantity })?;
-    let (rates, clock) = sustained(session, &found.way, session.plan.unit)?;
+    if !unit.ends_with("-mma") {
+        bursts(session, map, &found, Title { name: &name, quantity })?;
+    }
+    let held = sustained(session, &found.way, session.plan.unit)?;
     let method = format!("{}; windows of 20 ms over {} s", found.way.label, session.plan.unit);
-    let mut ceiling = figure(Title { name: &name, quantity }, &rates, method);
+    let mut ceiling = figure(Title { name: &name, quantity }, &held.rates, method);
     let per_cycle = found.per_cycle(session.device.multiprocessors);
     let title = format!("compute.{unit}.per-cycle");
     let method = "operations a cycle of a multiprocessor";
     map.figures.push(figure(Title { name: &title, quantity: Quantity::Ratio }, &per_cycle, method));
     let title = format!("clock.{unit}");
     let method = "cycles of the slowest block over its time, sustained";
-    map.figures.push(figure(Title { name: &title, quantity: Quantity::Hertz }, &clock, method));
-    zeros(session, &name, &found, &operands)?;
+    map.figures.push(figure(Title { name: &title, quantity: Quantity::Hertz }, &held.clock, method));
+    held.report(session, map, [unit, ""]);
+    map.figures.push(zeros(session, Title { name: &name, quantity }, &found, &operands)?);
     drop(operands);
     if !unit.ends_with("-mma") {
         let result = cublas::gemm(session, format, WITNESS);
@@ -212,10 +216,11 @@ pub(crate) fn way(session: &mut Session, format: Format, path: Path) -> Result<(
     Ok((way, operands))
 }
 
-/// One block on small integers, against the host, to the bit.
-fn verify(session: &mut Session, format: Format, path: Path) -> Result<(), CudaError> {
+/// One block on integers, against the host, to the bit.
+pub(crate) fn verify(session: &mut Session, format: Format, path: Path) -> Result<(), CudaError> {
     let [rows, columns] = path.rows();
-    let mut drawn = |count: usize| (0..count * format.depth()).map(|_| session.random.small(REACH)).collect::<Vec<_>>();
+    let mut drawn =
+        |count: usize| (0..count * format.depth()).map(|_| session.random.small(format.reach())).collect::<Vec<_>>();
     let (a, b) = (drawn(rows), drawn(columns));
     let mut bytes = Vec::new();
     a.iter().chain(&b).for_each(|value| format.append(*value, &mut bytes));
@@ -241,7 +246,7 @@ fn verify(session: &mut Session, format: Format, path: Path) -> Result<(), CudaE
 /// The best windows of less than 5 ms, each from rest.
 fn bursts(session: &mut Session, map: &mut Map, found: &Best, title: Title) -> Result<(), CudaError> {
     let mut rates = Vec::new();
-    for _ in 0..session.plan.windows.min(7) {
+    for _ in 0..BURSTS {
         std::thread::sleep(std::time::Duration::from_secs_f64(REST));
         rates.push(found.way.work / session.shot(&found.way.load, found.way.repeats)?.event);
     }
@@ -252,37 +257,79 @@ fn bursts(session: &mut Session, map: &mut Map, found: &Best, title: Title) -> R
     Ok(())
 }
 
-/// Rates and clocks of windows over so many seconds, one after the other.
-pub(crate) fn sustained(session: &Session, way: &Way, seconds: f64) -> Result<(Vec<f64>, Vec<f64>), CudaError> {
-    let longer = (WINDOW / session.plan.window).round().max(1.0);
-    let repeats = way.repeats * longer as u64;
-    let (start, mut rates, mut clock) = (Instant::now(), Vec::new(), Vec::new());
-    while rates.len() < 3 || start.elapsed().as_secs_f64() < seconds {
-        let shot = session.shot(&way.load, repeats)?;
-        rates.push(way.work * longer / shot.event);
-        clock.push(shot.cycles / shot.event);
-    }
-    Ok((rates, clock))
+/// A unit held at its limit.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// Of each window: work a second, cycles a second.
+    pub(crate) rates: Vec<f64>,
+    pub(crate) clock: Vec<f64>,
+    /// What the device said meanwhile; empty where it can't be asked.
+    pub(crate) samples: Vec<Sample>,
 }
 
-/// The same on zeros, in turn with random data: what it gains is no ceiling.
-fn zeros(session: &mut Session, name: &str, found: &Best, operands: &Buffer) -> Result<(), CudaError> {
+impl Held {
+    /// Power as a figure, and what lowered the clock as a finding.
+    pub(crate) fn report(&self, session: &mut Session, map: &mut Map, [unit, when]: [&str; 2]) {
+        let power: Vec<f64> = self.samples.iter().filter_map(|sample| sample.power).collect();
+        if power.is_empty() {
+            return;
+        }
+        let name = format!("power.{unit}{when}");
+        let title = Title { name: &name, quantity: Quantity::Watts };
+        let found = figure(title, &power, "NVML's running average, under load");
+        let limit = session.monitor.as_ref().and_then(Monitor::power_limit);
+        map.figures.push(limit.map_or(found.clone(), |limit| found.witnessed("limit", limit)));
+        let (text, sound) = throttling(&self.samples);
+        session.findings.push(Finding {
+            detector: format!("throttling{when}"),
+            figure: format!("compute.{unit}.all"),
+            sound,
+            text,
+        });
+    }
+}
+
+/// Windows over so many seconds, one after the other, with the device asked during each.
+pub(crate) fn sustained(session: &Session, way: &Way, seconds: f64) -> Result<Held, CudaError> {
+    let longer = (WINDOW / session.plan.window).round().max(1.0);
+    let repeats = way.repeats * longer as u64;
+    let (start, mut held) = (Instant::now(), Held::default());
+    while held.rates.len() < 3 || start.elapsed().as_secs_f64() < seconds {
+        let sample = || held.samples.extend(session.monitor.as_ref().map(Monitor::sample));
+        let shot = session.shot_while(&way.load, repeats, sample)?;
+        held.rates.push(way.work * longer / shot.event);
+        held.clock.push(shot.cycles / shot.event);
+    }
+    Ok(held)
+}
+
+/// The same on zeros, in turn with random data, each first as often as last: what zeros gain is no ceiling.
+fn zeros(session: &mut Session, title: Title, found: &Best, operands: &Buffer) -> Result<Figure, CudaError> {
     let empty = session.buffer(operands.bytes())?;
     empty.set(0, empty.bytes())?;
     let none = Load { input: empty.address(), ..found.way.load.clone() };
     let repeats = found.way.repeats * 4;
-    let mut ratios = Vec::new();
-    for _ in 0..session.plan.windows {
-        ratios.push(session.shot(&found.way.load, repeats)?.event / session.shot(&none, repeats)?.event);
+    let (mut ratios, mut rates) = (Vec::new(), Vec::new());
+    for i in 0..session.plan.windows + 1 {
+        let pair = if i % 2 == 0 { [&found.way.load, &none] } else { [&none, &found.way.load] };
+        let [mut random, mut zero] = [session.shot(pair[0], repeats)?.event, session.shot(pair[1], repeats)?.event];
+        if i % 2 == 1 {
+            std::mem::swap(&mut random, &mut zero);
+        }
+        ratios.push(random / zero);
+        rates.push(found.way.work * 4.0 / zero);
     }
     let ratio = stats::robust::median(&ratios);
     session.findings.push(Finding {
         detector: "zero-fed".to_owned(),
-        figure: name.to_owned(),
+        figure: title.name.to_owned(),
+        // The ceiling is the one on random data, which stands however fast zeros are.
         sound: true,
         text: format!("on zeros {ratio:.3} times as fast; the figure is the one on random data"),
     });
-    Ok(())
+    let name = format!("{}.zeros", title.name);
+    let method = format!("{} pairs with random data in turn; no ceiling", ratios.len());
+    Ok(figure(Title { name: &name, ..title }, &rates, method))
 }
 
 #[cfg(test)]
@@ -323,8 +370,10 @@ mod tests {
 
     #[test]
     fn sums_of_the_check_stay_exact() {
-        // The largest sum that a check can come to, against the integers that f32 holds.
-        let most = 4 * 32 * REACH * REACH * CHECKED as i32;
-        assert!(most < 1 << 24);
+        // The largest sum that a check can come to, against the integers that f32, and for bytes i32, holds.
+        for format in Format::ALL {
+            let most = 4 * format.depth() as i64 * i64::from(format.reach()).pow(2) * CHECKED as i64;
+            assert!(most < if format == Format::I8 { 1 << 31 } else { 1 << 24 }, "{format:?}: {most}");
+        }
     }
 }
