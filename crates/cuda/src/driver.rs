@@ -41,7 +41,7 @@ pub(crate) fn driver() -> Result<&'static Driver, CudaError> {
 }
 
 /// The first of these libraries that loads, as a driver that has started.
-fn load(names: &[&str]) -> Result<Driver, String> {
+pub(crate) fn load(names: &[&str]) -> Result<Driver, String> {
     let library = open(names)?;
     let table = Table::of(library).map_err(|symbol| format!("the driver lacks {symbol}: it is older than CUDA 12"))?;
     let mut version = 0;

@@ -6,6 +6,8 @@
 mod cublas;
 mod driver;
 mod error;
+#[cfg(test)]
+mod faults;
 mod listing;
 mod nvml;
 mod nvrtc;

@@ -52,7 +52,7 @@ pub(crate) fn all(session: &mut Session, map: &mut Map) -> Result<(), CudaError>
         if round == 0 {
             run(session, map, ("latency curves", "latency curves"), curves::measure)?;
         }
-        rounds.push(std::mem::take(&mut map.figures));
+        rounds.push(numbers(session, std::mem::take(&mut map.figures)));
     }
     map.figures = claims;
     map.figures.extend(rounds::merge(&rounds));
@@ -62,6 +62,16 @@ pub(crate) fn all(session: &mut Session, map: &mut Map) -> Result<(), CudaError>
     map.figures.extend(ridges(&map.figures));
     map.findings = rounds::doubts(std::mem::take(&mut session.findings));
     Ok(())
+}
+
+/// The figures that are numbers; of the others it is said that they are missing.
+fn numbers(session: &mut Session, figures: Vec<Figure>) -> Vec<Figure> {
+    let (good, bad): (Vec<Figure>, Vec<Figure>) =
+        figures.into_iter().partition(|figure| figure.value.is_finite() && (figure.value > 0.0 || figure.samples == 0));
+    for figure in bad {
+        session.lacks(format!("{}: what came out is {}", figure.name, figure.value));
+    }
+    good
 }
 
 /// One group, announced in words and noted under its name where it failed.

@@ -5,6 +5,7 @@
 use crate::driver::{Buffer, Context, Device, Event, Function, Launch, Module, Stream};
 use crate::error::CudaError;
 use crate::nvml::Monitor;
+use crate::oracle::drawn;
 use crate::plan::{Effort, Plan};
 use crate::random::Random;
 use crate::{nvrtc, source};
@@ -165,10 +166,25 @@ impl<'a> Session<'a> {
     }
 
     /// Fills a buffer with random words of 8 bytes, of which `keep` says the bits to draw and `set` those to set.
-    pub(crate) fn fill(&mut self, buffer: &Buffer, [keep, set]: [u64; 2]) -> Result<(), CudaError> {
+    /// Returns the seed of the draw.
+    pub(crate) fn fill(&mut self, buffer: &Buffer, [keep, set]: [u64; 2]) -> Result<u64, CudaError> {
         let load = self.load("memory", "fill", [self.device.multiprocessors * 8, 256])?;
         let arguments = [keep, buffer.address(), buffer.bytes() as u64, set, load.seed, 0];
-        self.timed(|stream| load.function.launch(stream, load.launch, &arguments)).map(|_| ())
+        self.timed(|stream| load.function.launch(stream, load.launch, &arguments))?;
+        Ok(load.seed)
+    }
+
+    /// Holds what fills buffers and what sums them against the host, on a small one: reads are checked by these sums.
+    pub(crate) fn prove_sums(&mut self) -> Result<(), CudaError> {
+        /// Bytes of the small one.
+        const SMALL: u64 = 1 << 20;
+        let (buffer, masks) = (self.buffer(SMALL as usize)?, [0xF0FF_FF0F_3FFF_FFFF, 0x0001_0000_0000_0040]);
+        let seed = self.fill(&buffer, masks)?;
+        let (found, expected) = (self.sum(buffer.address(), SMALL)?, drawn(seed, SMALL / 8, masks));
+        if found == expected {
+            return Ok(());
+        }
+        Err(CudaError::Wrong(format!("a sum over {SMALL} bytes came to {found:#x}, not to {expected:#x}")))
     }
 
     /// Overwrites memory of a buffer that is alive, with what no probe computes.

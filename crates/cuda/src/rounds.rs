@@ -58,7 +58,7 @@ fn one(rounds: &[&Figure]) -> Option<Figure> {
         return Some(first.clone());
     }
     let values: Vec<f64> = rounds.iter().map(|figure| figure.value).collect();
-    let value = if first.name.ends_with(".burst") { ends(values.iter().copied()).1 } else { median(&values) };
+    let value = if is_best(&first.name) { ends(values.iter().copied()).1 } else { median(&values) };
     let interval = Interval {
         low: ends(rounds.iter().map(|figure| figure.interval.low)).0,
         high: ends(rounds.iter().map(|figure| figure.interval.high)).1,
@@ -77,6 +77,11 @@ fn one(rounds: &[&Figure]) -> Option<Figure> {
         Some(name) => merged.witnessed(&name, median(&witnesses)),
         None => merged,
     })
+}
+
+/// Whether a figure is a best window and not a median.
+fn is_best(name: &str) -> bool {
+    name.rsplit('.').next() == Some("burst")
 }
 
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {

@@ -48,6 +48,9 @@ fn chain(session: &mut Session, map: &mut Map, [kernel, name]: [&str; 2], operat
     if oracle::chain(kernel, long.seed, STEPS).is_some_and(|expected| expected != found) {
         return Err(CudaError::Wrong(format!("the chain of {kernel} ended at {found:#x}")));
     }
+    if kernel == "exp2" && !oracle::settled(found) {
+        return Err(CudaError::Wrong(format!("the chain of exp2 ended at {found:#x}, which is not where it settles")));
+    }
     session.shot(&short, STEPS)?;
     let other = session.windows(&short, STEPS, 5)?;
     let each = |shots: &[Shot]| shots.iter().map(|shot| shot.cycles / STEPS as f64 / operations).collect::<Vec<_>>();
@@ -128,6 +131,11 @@ fn atomic(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
     let load = session.load("latency", "chain_atomic", [1, 32])?;
     let load = Load { input: word.address(), ..load };
     session.shot(&load, STEPS)?;
+    let found = session.output.words(RESULT, 1)?;
+    let expected = oracle::additions(load.seed as u32, STEPS);
+    if found != [expected] {
+        return Err(CudaError::Wrong(format!("a chain of atomics ended at {found:?}, not at {expected}")));
+    }
     let shots = session.windows(&load, STEPS, session.plan.windows)?;
     publish(map, "latency.atomic", &shots, "atomic additions to one word, each of what the last returned");
     Ok(())

@@ -31,6 +31,7 @@ struct Arrays {
 
 /// Everything past the L1.
 pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    session.prove_sums()?;
     let bytes = ARRAY.min(session.context.free_memory()? / 4) >> 26 << 26;
     let (from, to) = (session.buffer(bytes as usize)?, session.buffer(bytes as usize)?);
     session.fill(&from, FLOATS)?;

@@ -3,7 +3,7 @@
 use super::survey::{Best, Check, Way, survey};
 use crate::driver::Attribute;
 use crate::error::CudaError;
-use crate::random::mix;
+use crate::oracle::drawn;
 use crate::rig::{Load, Session};
 use crate::summary::{Title, figure, told};
 use model::{Finding, Map, Quantity};
@@ -29,6 +29,7 @@ const L1_SHARE: f64 = 0.8;
 
 /// Reads of both, one multiprocessor and all.
 pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaError> {
+    session.prove_sums()?;
     let source = session.buffer(SOURCE)?;
     session.fill(&source, [u64::MAX, 0])?;
     let multiprocessors = session.device.multiprocessors;
@@ -79,7 +80,7 @@ fn ways(session: &mut Session, kernel: &str, grid: u32, source: u64) -> Result<V
         let expected = if kernel == "shared" {
             load.function.allow_shared(bytes)?;
             load.launch.shared = bytes;
-            drawn(load.seed, u64::from(bytes) / 8)
+            drawn(load.seed, u64::from(bytes) / 8, [u64::MAX, 0])
         } else {
             load.function.prefer_shared(0)?;
             session.sum(source, u64::from(bytes))?
@@ -90,12 +91,6 @@ fn ways(session: &mut Session, kernel: &str, grid: u32, source: u64) -> Result<V
         ways.push(Way::filling(session, label, load, f64::from(bytes) * f64::from(grid), check)?);
     }
     Ok(ways)
-}
-
-/// The sum of so many drawn words of 8 bytes, as words of 4 modulo 2^32.
-fn drawn(seed: u64, count: u64) -> u32 {
-    let words = (0..count).map(|i| mix(seed.wrapping_add(i)));
-    words.fold(0, |sum, word| sum.wrapping_add(word as u32).wrapping_add((word >> 32) as u32))
 }
 
 /// The most dynamic shared memory with which a block starts: tried, not asked.
@@ -117,16 +112,4 @@ fn largest_block(session: &mut Session) -> Result<model::Figure, CudaError> {
     let title = Title { name: "capacity.shared", quantity: Quantity::Bytes };
     let found = told(title, f64::from(fits * GRAIN), "the most that a block starts with, by bisection");
     Ok(found.witnessed("the driver", f64::from(claim)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_halves_of_a_word_count() {
-        let word = mix(9);
-        assert_eq!(drawn(9, 1), (word as u32).wrapping_add((word >> 32) as u32));
-        assert_eq!(drawn(9, 0), 0);
-    }
 }

@@ -202,7 +202,7 @@ fn ways(session: &mut Session, which: (Format, Path), operands: u64) -> Result<V
         let parts = if path == Path::Warp { blocks * threads / 32 } else { blocks };
         let work = 2.0 * f64::from(parts) * (path.products() * format.depth()) as f64;
         let label = format!("{}, {} blocks of {} on random data", path.module(), shape[0], shape[1]);
-        ways.push(Way::filling(session, label, load, work, Check::Elsewhere)?);
+        ways.push(Way::filling(session, label, load, work, Check::Stable)?);
     }
     Ok(ways)
 }
@@ -310,7 +310,7 @@ fn zeros(session: &mut Session, title: Title, found: &Best, operands: &Buffer) -
     let none = Load { input: empty.address(), ..found.way.load.clone() };
     let repeats = found.way.repeats * 4;
     let (mut ratios, mut rates) = (Vec::new(), Vec::new());
-    for i in 0..session.plan.windows + 1 {
+    for i in 0..=session.plan.windows {
         let pair = if i % 2 == 0 { [&found.way.load, &none] } else { [&none, &found.way.load] };
         let [mut random, mut zero] = [session.shot(pair[0], repeats)?.event, session.shot(pair[1], repeats)?.event];
         if i % 2 == 1 {
