@@ -62,18 +62,21 @@ fn effort(args: &MapArgs) -> Effort {
     Effort { depth, soak: args.soak.then_some(SOAK) }
 }
 
-/// The processor, and every device or why there is none: that is an answer, not a failure.
+/// The processor, and every device; that there is none is said there and is a failure as well, since a script that asks for
+/// devices wants to know.
 fn list(found: Result<Vec<Listed>, CudaError>, format: Format) -> Outcome {
     if format == Format::Json {
-        let (devices, why) = match found {
-            Ok(devices) => (devices, None),
-            Err(error) => (Vec::new(), Some(error.to_string())),
+        let (devices, why) = match &found {
+            Ok(devices) => (devices.as_slice(), None),
+            Err(error) => (&[][..], Some(error.to_string())),
         };
         let row = |device: &Listed| serde_json::json!({ "device": device.name, "what": device.description, "uuid": device.uuid });
         let devices: Vec<serde_json::Value> = devices.iter().map(row).collect();
-        return print_json(&serde_json::json!({ "devices": devices, "no_cuda": why }));
+        print_json(&serde_json::json!({ "devices": devices, "no_cuda": why }))?;
+    } else {
+        println!("{}", lines(&found));
     }
-    println!("{}", lines(&found));
+    found?;
     Ok(Done::Complete)
 }
 
@@ -82,7 +85,7 @@ fn lines(found: &Result<Vec<Listed>, CudaError>) -> String {
     let mut rows = vec![row("device", "what it is".to_owned()), row("cpu", "this machine's processor".to_owned())];
     match found {
         Ok(devices) => rows.extend(devices.iter().map(|device| row(&device.name, device.description.clone()))),
-        Err(error) => rows.push(row("cuda", format!("none: {error}; {}", error.fix()))),
+        Err(error) => rows.push(row("cuda", format!("none: {error}"))),
     }
     align(&rows)
 }
@@ -102,7 +105,17 @@ mod tests {
         assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.contains("cuda:1") && text.contains("NVIDIA H200"), "{text}");
         let text = lines(&Err(CudaError::NoDriver { why: "libcuda.so.1: no such file".to_owned() }));
-        assert!(text.contains("none: no CUDA driver here: libcuda.so.1") && text.contains("install"), "{text}");
+        assert!(text.contains("none: no CUDA driver here: libcuda.so.1"), "{text}");
+    }
+
+    #[test]
+    fn a_list_without_devices_fails_and_says_what_to_do() {
+        let none = || Err(CudaError::NoDriver { why: "libcuda.so.1: no such file".to_owned() });
+        for format in [Format::Json, Format::Text] {
+            let Err(failure) = list(none(), format) else { panic!("a list of nothing is no success") };
+            assert_eq!(failure.code(), 4);
+        }
+        assert!(list(Ok(Vec::new()), Format::Text).is_ok());
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     session.shot(&Load { n: STEPS, ..steps }, 0)?;
     let steps = session.output.words(BEHIND, STEPS as usize)?;
     let step = f64::from(steps.iter().copied().min().unwrap_or(0)) * 1e-9;
+    if step <= 0.0 {
+        return Err(CudaError::Wrong("the device's timer stands still".to_owned()));
+    }
     let title = Title { name: "clock.timer.step", quantity: Quantity::Seconds };
     map.figures.push(told(title, step, format!("least of {STEPS} differences of %globaltimer")));
     map.clock_resolution = Seconds(step);
