@@ -154,29 +154,31 @@ pub(crate) fn alu(name: &str, seed: u64, repeats: u64) -> Option<u32> {
     let form = match form {
         "one" => Form::One,
         "two" => Form::Two,
-        "three" | "three_odd" => Form::Three,
+        "three" | "three_odd" | "outer" => Form::Three,
         "logic" => Form::Logic,
         _ => return None,
     };
-    // Which of four registers goes with chain i in step k.
-    let pick: fn(u64, u64) -> u64 = match name {
-        "f32_three" | "f16_three" | "bf16_three" => |i, k| i + 2 * k,
-        "f32_three_odd" | "f16_three_odd" | "bf16_three_odd" => |i, k| i + 1 + 2 * k,
-        _ => |i, k| i + k,
+    // Which of four registers goes with chain i in step k, of a and of b.
+    let pick: fn(u64, u64) -> [u64; 2] = match name {
+        "f32_three" | "f16_three" | "bf16_three" => |i, k| [i + 2 * k, k],
+        "f32_three_odd" | "f16_three_odd" | "bf16_three_odd" => |i, k| [i + 1 + 2 * k, k],
+        _ if name.ends_with("_outer") => |i, k| [k, i],
+        _ => |i, k| [i + k, k],
     };
     let sum = chains(&unit, form, pick, [seed, repeats]);
     Some(sum as u32 ^ (sum >> 32) as u32)
 }
 
 /// Runs the chains of thread 0 and adds up their bits.
-fn chains(unit: &Unit, form: Form, pick: fn(u64, u64) -> u64, [seed, repeats]: [u64; 2]) -> u64 {
+fn chains(unit: &Unit, form: Form, pick: fn(u64, u64) -> [u64; 2], [seed, repeats]: [u64; 2]) -> u64 {
     let drawn = |i: u64| (unit.draw)(mix(seed.wrapping_add(i)), i);
     let mut chains: Vec<u64> = (0..unit.chains).map(drawn).collect();
     let (a, b): (Vec<u64>, Vec<u64>) = (0..4).map(|i| (drawn(100 + i), drawn(200 + i))).unzip();
     for _ in 0..repeats {
         for k in 0..ALU_STEPS / unit.chains {
             for (i, x) in chains.iter_mut().enumerate() {
-                let (a, b) = (a[(pick(i as u64, k) & 3) as usize], b[(k & 3) as usize]);
+                let [first, second] = pick(i as u64, k);
+                let (a, b) = (a[(first & 3) as usize], b[(second & 3) as usize]);
                 *x = match form {
                     Form::One => (unit.fused)(*x, *x, *x),
                     Form::Two => (unit.fused)(*x, a, a),
@@ -206,7 +208,7 @@ mod tests {
             let (one, two) = (alu(name, 5, 1), alu(name, 5, 2));
             assert!(one.is_some() && one != two && one != alu(name, 6, 1), "{name}");
         }
-        for name in ["f16_two", "f16_three", "bf16_two", "bf16_three_odd"] {
+        for name in ["f16_two", "f16_three", "bf16_two", "bf16_three_odd", "f32_outer", "f64_outer", "bf16_outer"] {
             assert!(alu(name, 5, 1).is_some() && alu(name, 5, 1) != alu(name, 6, 1), "{name}");
         }
         assert_ne!(alu("f32_three", 5, 1), alu("f32_three_odd", 5, 1));
@@ -263,7 +265,7 @@ mod tests {
 
     #[test]
     fn chains_that_square_stay_bounded() {
-        let value = chains(&F32, Form::One, |i, k| i + k, [3, 50]);
+        let value = chains(&F32, Form::One, |i, k| [i + k, k], [3, 50]);
         // The sum of 16 patterns of small negative floats: all have the sign bit and an exponent below 125.
         assert!((16 << 31..16 * (0x8000_0000_u64 + (125 << 23))).contains(&value), "{value:#x}");
     }

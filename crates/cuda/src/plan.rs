@@ -101,6 +101,23 @@ impl Plan {
         sizes.dedup();
         sizes
     }
+
+    /// The same, and closer together around some claims, where knees are looked for.
+    pub(crate) fn sizes_around(&self, range: [u64; 2], grain: u64, claims: &[u64]) -> Vec<u64> {
+        /// Neighbours near a claim.
+        const CLOSE: f64 = 1.05;
+        let close = Self { ratio: CLOSE.min(self.ratio), ..*self };
+        let mut sizes = self.sizes(range, grain);
+        for claim in claims {
+            let near = [(claim / 2).max(range[0]), (claim + claim / 2).min(range[1])];
+            if near[0] < near[1] {
+                sizes.extend(close.sizes(near, grain));
+            }
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
 }
 
 #[cfg(test)]
@@ -115,6 +132,16 @@ mod tests {
             assert!(sizes.windows(2).all(|pair| pair[0] < pair[1] && pair[1] as f64 / (pair[0] as f64) < apart));
             assert!(sizes.iter().all(|size| size % 128 == 0));
         }
+    }
+
+    #[test]
+    fn sizes_are_closer_where_a_knee_may_be() {
+        let plan = Effort { depth: Depth::Quick, soak: None }.plan();
+        let sizes = plan.sizes_around([1 << 12, 1 << 30], 128, &[1 << 20, 1 << 40]);
+        assert!(sizes.is_sorted() && sizes.len() > plan.sizes([1 << 12, 1 << 30], 128).len());
+        let near: Vec<u64> = sizes.iter().copied().filter(|size| (1 << 19..3 << 19).contains(size)).collect();
+        assert!(near.windows(2).all(|pair| pair[1] as f64 / (pair[0] as f64) < 1.055), "{near:?}");
+        assert_eq!(sizes[sizes.len() - 1], 1 << 30);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::error::CudaError;
 use crate::rig::Session;
 use crate::rounds;
 use crate::summary::{Title, told};
-use model::{Figure, Hertz, Interval, Map, Quantity};
+use model::{Figure, Finding, Hertz, Interval, Map, Quantity};
 
 /// What one group of probes does.
 type Probe = fn(&mut Session, &mut Map) -> Result<(), CudaError>;
@@ -58,6 +58,7 @@ pub(crate) fn all(session: &mut Session, map: &mut Map) -> Result<(), CudaError>
     map.figures.extend(rounds::merge(&rounds));
     map.core_clock = map.figure("clock.core").map(|figure| Hertz(figure.value));
     session.findings.extend(rounds::agreement(&rounds));
+    session.findings.extend(zero_fed(&map.figures));
     run(session, map, ("soak", "soak"), soak::measure)?;
     map.figures.extend(ridges(&map.figures));
     map.findings = rounds::doubts(std::mem::take(&mut session.findings));
@@ -72,6 +73,18 @@ fn numbers(session: &mut Session, figures: Vec<Figure>) -> Vec<Figure> {
         session.lacks(format!("{}: what came out is {}", figure.name, figure.value));
     }
     good
+}
+
+/// What zeros gain over random data. The figure is the one on random data and stands however fast zeros are.
+fn zero_fed(figures: &[Figure]) -> Vec<Finding> {
+    let finding = |zeros: &Figure| {
+        let name = zeros.name.strip_suffix(".zeros")?;
+        let random = figures.iter().find(|figure| figure.name == name)?;
+        let text =
+            format!("on zeros {:.3} times as fast; the figure is the one on random data", zeros.value / random.value);
+        Some(Finding { detector: "zero-fed".to_owned(), figure: name.to_owned(), sound: true, text })
+    };
+    figures.iter().filter_map(finding).collect()
 }
 
 /// One group, announced in words and noted under its name where it failed.
@@ -136,6 +149,14 @@ fn ridges(figures: &[Figure]) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeros_are_held_against_random_data() {
+        let figure = |name: &str, value: f64| told(Title { name, quantity: Quantity::FlopPerSecond }, value, "");
+        let found = zero_fed(&[figure("a", 800.0), figure("a.zeros", 900.0), figure("b.zeros", 1.0)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].figure == "a" && found[0].text.starts_with("on zeros 1.125 times"), "{found:?}");
+    }
 
     #[test]
     fn ridges_pair_units_with_levels() {

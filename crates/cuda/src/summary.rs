@@ -49,15 +49,16 @@ pub(crate) fn middle(values: &[f64]) -> Interval {
     Interval { low: at(low), high: at(high) }
 }
 
-/// The point that parts values into two heaps, where there are two: the middle of the widest gap between neighbours,
-/// with at least a twentieth of the values on each side of it and `least` times as wide as the gap is to be.
+/// The point that parts values into two heaps, where there are two: the middle of the widest gap that at most one in a
+/// thousand values lies in, with at least a fiftieth of the values on each side of it, if it is at least so wide.
 pub(crate) fn split(values: &[f64], least: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let edge = sorted.len() / 20;
+    let (edge, strays) = (sorted.len() / 50, sorted.len() / 1000);
     let inner = sorted.get(edge..sorted.len().checked_sub(edge)?)?;
-    let widest = inner.windows(2).max_by(|a, b| (a[1] - a[0]).total_cmp(&(b[1] - b[0])))?;
-    (widest[1] - widest[0] >= least).then(|| f64::midpoint(widest[0], widest[1]))
+    let ends = |gap: &[f64]| [gap[0], gap[gap.len() - 1]];
+    let [low, high] = inner.windows(strays + 2).map(ends).max_by(|a, b| (a[1] - a[0]).total_cmp(&(b[1] - b[0])))?;
+    (high - low >= least).then(|| f64::midpoint(low, high))
 }
 
 #[cfg(test)]
@@ -80,12 +81,15 @@ mod tests {
     #[test]
     fn two_heaps_are_told_from_one() {
         let heaps: Vec<f64> = (0..100).map(|i| f64::from(i % 10) + if i < 40 { 260.0 } else { 440.0 }).collect();
-        assert_eq!(split(&heaps, 40.0), Some(354.5));
+        assert_eq!(split(&heaps, 40.0), Some(354.5), "{heaps:?}");
         let one: Vec<f64> = (0..100).map(|i| 260.0 + f64::from(i)).collect();
         assert_eq!(split(&one, 40.0), None);
         // A few stragglers are no heap.
-        let stragglers: Vec<f64> = (0..100).map(|i| if i < 3 { 900.0 } else { 260.0 }).collect();
+        let stragglers: Vec<f64> = (0..100).map(|i| if i < 2 { 900.0 } else { 260.0 }).collect();
         assert_eq!(split(&stragglers, 40.0), None);
         assert_eq!(split(&[], 1.0), None);
+        // Nor do a few in the gap close it.
+        let strays = heaps.iter().copied().cycle().take(5000).chain((0..5).map(|i| 300.0 + f64::from(i) * 25.0));
+        assert!(split(&strays.collect::<Vec<f64>>(), 40.0).is_some());
     }
 }

@@ -12,6 +12,8 @@ use model::{Finding, Map, Quantity};
 const CHECKED: u64 = 3;
 /// Blocks of a multiprocessor, and their threads.
 const SHAPES: [[u32; 2]; 4] = [[1, 1024], [2, 1024], [2, 512], [8, 256]];
+/// Threads of a block that fills its multiprocessor's four parts.
+const FULL: u32 = 1024;
 /// A one-operand form that is so much faster is no program's rate.
 const SAME: f64 = 0.02;
 
@@ -28,14 +30,14 @@ struct Unit {
 const UNITS: [Unit; 7] = [
     Unit {
         name: "f32",
-        kernels: &["f32_three", "f32_three_odd"],
+        kernels: &["f32_three", "f32_three_odd", "f32_outer"],
         forms: &["f32_one", "f32_two"],
         operations: 2.0,
         quantity: Quantity::FlopPerSecond,
     },
     Unit {
         name: "f64",
-        kernels: &["f64_three"],
+        kernels: &["f64_three", "f64_outer"],
         forms: &["f64_one", "f64_two"],
         operations: 2.0,
         quantity: Quantity::FlopPerSecond,
@@ -50,14 +52,14 @@ const UNITS: [Unit; 7] = [
     Unit { name: "i32-logic", kernels: &["i32_logic"], forms: &[], operations: 2.0, quantity: Quantity::OpsPerSecond },
     Unit {
         name: "f16",
-        kernels: &["f16_three", "f16_three_odd"],
+        kernels: &["f16_three", "f16_three_odd", "f16_outer"],
         forms: &["f16_two"],
         operations: 4.0,
         quantity: Quantity::FlopPerSecond,
     },
     Unit {
         name: "bf16",
-        kernels: &["bf16_three", "bf16_three_odd"],
+        kernels: &["bf16_three", "bf16_three_odd", "bf16_outer"],
         forms: &["bf16_two"],
         operations: 4.0,
         quantity: Quantity::FlopPerSecond,
@@ -84,11 +86,7 @@ fn measure_unit(session: &mut Session, map: &mut Map, unit: &Unit) -> Result<(),
     let three = sweep(session, &name, unit.kernels, unit.operations)?;
     session.check_proportion(&name, &three.way.load, three.way.repeats)?;
     map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &three.rates, three.method.clone()));
-    let per_cycle = format!("compute.{}.per-cycle", unit.name);
-    let cycles: Vec<f64> = three.per_cycle(session.device.multiprocessors);
-    let method = format!("operations a cycle of a multiprocessor: {}", three.way.label);
-    map.figures.push(figure(Title { name: &per_cycle, quantity: Quantity::Ratio }, &cycles, method));
-    one(session, map, unit, &three)?;
+    alone(session, map, unit, &three)?;
     for form in unit.forms {
         let words = if form.ends_with("one") { "one-operand" } else { "two-operands" };
         let name = format!("compute.{}.{words}.all", unit.name);
@@ -113,20 +111,24 @@ fn measure_unit(session: &mut Session, map: &mut Map, unit: &Unit) -> Result<(),
     Ok(())
 }
 
-/// One multiprocessor's share, measured alone.
-fn one(session: &mut Session, map: &mut Map, unit: &Unit, all: &Best) -> Result<(), CudaError> {
-    let shape = all.way.load.launch;
-    let blocks = shape.blocks / session.device.multiprocessors;
-    let load = Load { launch: Launch { blocks, ..shape }, ..all.way.load.clone() };
-    // Several blocks would spread over several multiprocessors.
-    if blocks != 1 {
-        return Ok(());
-    }
-    let work = f64::from(shape.threads) * oracle::ALU_STEPS as f64 * unit.operations * all.way.repeats as f64;
-    let shots = session.windows(&load, all.way.repeats, session.plan.windows)?;
-    let rates: Vec<f64> = shots.iter().map(|shot| work / shot.event).collect();
+/// What one multiprocessor does in a cycle, and in a second while the others are idle: of one block on each, since the
+/// cycles of blocks that wait for others say nothing.
+fn alone(session: &mut Session, map: &mut Map, unit: &Unit, all: &Best) -> Result<(), CudaError> {
+    let [full, one] = [session.device.multiprocessors, 1]
+        .map(|blocks| Load { launch: Launch { blocks, threads: FULL, shared: 0 }, ..all.way.load.clone() });
+    let repeats = session.repeats(&full, session.plan.window)?;
+    let work = f64::from(FULL) * oracle::ALU_STEPS as f64 * unit.operations * repeats as f64;
+    let kernel = &full.function.name;
+    let cycles: Vec<f64> =
+        session.windows(&full, repeats, session.plan.windows)?.iter().map(|shot| work / shot.cycles).collect();
+    let name = format!("compute.{}.per-cycle", unit.name);
+    let method = format!("operations a cycle of a multiprocessor: {kernel}, a block of {FULL} on each");
+    map.figures.push(figure(Title { name: &name, quantity: Quantity::Ratio }, &cycles, method));
+    let rates: Vec<f64> =
+        session.windows(&one, repeats, session.plan.windows)?.iter().map(|shot| work / shot.event).collect();
     let name = format!("compute.{}.one", unit.name);
-    map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &rates, "one block, the others idle"));
+    let method = format!("{kernel}, one block of {FULL}, the others idle");
+    map.figures.push(figure(Title { name: &name, quantity: unit.quantity }, &rates, method));
     Ok(())
 }
 

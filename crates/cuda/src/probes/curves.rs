@@ -67,7 +67,14 @@ fn curve(session: &mut Session, kernel: &str, buffer: &Buffer, range: [u64; 2]) 
     // All of the pool to the L1.
     chase.function.prefer_shared(0)?;
     chase.input = buffer.address();
-    session.plan.sizes(range, LINE).into_iter().map(|bytes| point(session, &chase, bytes / LINE, LINE)).collect()
+    let claims = [Attribute::SharedPerMultiprocessor, Attribute::L2]
+        .map(|attribute| session.device.attribute(attribute).map_or(0, u64::from));
+    session
+        .plan
+        .sizes_around(range, LINE, &claims)
+        .into_iter()
+        .map(|bytes| point(session, &chase, bytes / LINE, LINE))
+        .collect()
 }
 
 /// One size: as many cycles as the plan draws.

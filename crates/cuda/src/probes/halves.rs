@@ -34,7 +34,11 @@ pub(crate) fn measure(session: &mut Session, map: &mut Map) -> Result<(), CudaEr
     }
     let first: Vec<f64> = trials.iter().flat_map(|trial| trial.first.iter().copied()).collect();
     let Some(border) = split(&first, GAP) else {
-        session.lacks("halves of the L2: first meetings of lines show one latency, not two");
+        let [low, middle, high] = [0.01, 0.5, 0.99].map(|share| stats::robust::quantile(&first, share));
+        session.lacks(format!(
+            "halves of the L2: {} multiprocessors meet lines of another one after {low:.0} to {high:.0} cycles, {middle:.0} in the middle: one heap and not two",
+            trials.len()
+        ));
         return Ok(());
     };
     let reading: Vec<f64> = trials.iter().map(Trial::reading).collect();

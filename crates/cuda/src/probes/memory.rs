@@ -183,7 +183,7 @@ fn one(session: &mut Session, arrays: &Arrays, map: &mut Map) -> Result<(), Cuda
     let n = (arrays.bytes / 16) >> 22 << 22;
     let expected = session.sum(arrays.from.address(), n)?;
     let mut ways = Vec::new();
-    for (unroll, threads) in [(4, 512), (8, 512), (4, 1024), (8, 1024)] {
+    for (unroll, threads) in [(4, 512), (8, 512), (2, 1024), (4, 768), (4, 896), (4, 1024), (8, 1024)] {
         let load = session.load("memory", &format!("read_cg_w16_u{unroll}"), [1, threads])?;
         let load = Load { input: arrays.from.address(), n, ..load };
         ways.push(once(format!("one block of {threads}, {unroll} at once"), load, n, Check::Records(expected)));
@@ -199,7 +199,7 @@ fn l2(session: &mut Session, arrays: &Arrays, map: &mut Map) -> Result<(), CudaE
     let n = (claim / 3) >> 21 << 21;
     let expected = session.sum(arrays.from.address(), n)?;
     let multiprocessors = session.device.multiprocessors;
-    for (cores, shapes) in [("all", &SHAPES[..]), ("one", &[[1, 512], [1, 1024]][..])] {
+    for (cores, shapes) in [("all", &SHAPES[..]), ("one", &[[1, 512], [1, 896], [1, 1024]][..])] {
         let mut ways = Vec::new();
         for unroll in [2, 4, 8] {
             for &[blocks, threads] in shapes {
@@ -223,7 +223,10 @@ fn curve(session: &mut Session, arrays: &Arrays, map: &mut Map) -> Result<(), Cu
     session.say("bandwidth over sizes");
     let load = session.load("memory", "read_cg_w16_u4", [session.device.multiprocessors * 8, 256])?;
     let mut points = Vec::new();
-    for n in session.plan.sizes([2 << 20, arrays.bytes.min(1 << 30)], 1 << 16) {
+    let claim = session.device.attribute(Attribute::L2).map_or(0, u64::from);
+    // Less than a quarter of the claim is too little to keep every thread busy, and falls short for that.
+    let range = [(claim / 4).max(2 << 20), arrays.bytes.min(1 << 30)];
+    for n in session.plan.sizes_around(range, 1 << 16, &[claim]) {
         let repeats = (POINT / n).max(1);
         let load = Load { input: arrays.from.address(), n, ..load.clone() };
         session.shot(&load, 1)?;
@@ -240,10 +243,8 @@ fn curve(session: &mut Session, arrays: &Arrays, map: &mut Map) -> Result<(), Cu
     let inverse = Curve { points: curve.points.iter().map(inverse).collect(), ..curve.clone() };
     match leaving(&inverse).into_iter().next() {
         Some(knee) => {
-            let claim = session.device.attribute(Attribute::L2).ok().map(f64::from);
-            let found = capacity("L2", &knee);
-            map.figures.push(claim.map_or(found.clone(), |claim| found.witnessed("the driver", claim)));
-            map.knees.push(Knee { level: "L2".to_owned(), claim, ..knee });
+            map.figures.push(capacity("L2", &knee).witnessed("the driver", claim as f64));
+            map.knees.push(Knee { level: "L2".to_owned(), claim: Some(claim as f64), ..knee });
         }
         None => session.lacks(format!("capacity.L2: {name} shows no knee")),
     }

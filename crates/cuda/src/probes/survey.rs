@@ -26,6 +26,7 @@ pub(crate) enum Check {
 }
 
 /// One way.
+#[derive(Clone)]
 pub(crate) struct Way {
     pub(crate) label: String,
     pub(crate) load: Load,

@@ -11,7 +11,8 @@ use crate::rig::{Load, Session};
 use crate::source;
 use crate::summary::{Title, best as best_of, figure};
 use model::{Figure, Finding, Map, Quantity};
-use std::time::Instant;
+use stats::robust::median;
+use std::time::{Duration, Instant};
 
 /// Repeats of the check against the host.
 const CHECKED: u64 = 3;
@@ -20,7 +21,7 @@ const PRODUCTS: usize = 4096;
 /// Seconds that the device rests before a burst.
 const REST: f64 = 0.3;
 /// Bursts in a round.
-const BURSTS: usize = 3;
+const BURSTS: usize = 2;
 /// Seconds of a window of the sustained figure.
 const WINDOW: f64 = 20e-3;
 /// A library that beats a ceiling by more says that it is none.
@@ -146,39 +147,46 @@ fn unit_of(session: &mut Session, map: &mut Map, which: (Format, Path), unit: &s
     let found = survey(session, &name, ways)?;
     session.check_proportion(&name, &found.way.load, found.way.repeats)?;
     let quantity = if format == Format::I8 { Quantity::OpsPerSecond } else { Quantity::FlopPerSecond };
-    if !unit.ends_with("-mma") {
-        bursts(session, map, &found, Title { name: &name, quantity })?;
-    }
-    let held = sustained(session, &found.way, session.plan.unit)?;
-    let method = format!("{}; windows of 20 ms over {} s", found.way.label, session.plan.unit);
-    let mut ceiling = figure(Title { name: &name, quantity }, &held.rates, method);
-    let per_cycle = found.per_cycle(session.device.multiprocessors);
-    let title = format!("compute.{unit}.per-cycle");
-    let method = "operations a cycle of a multiprocessor";
-    map.figures.push(figure(Title { name: &title, quantity: Quantity::Ratio }, &per_cycle, method));
-    let title = format!("clock.{unit}");
-    let method = "cycles of the slowest block over its time, sustained";
-    map.figures.push(figure(Title { name: &title, quantity: Quantity::Hertz }, &held.clock, method));
-    held.report(session, map, [unit, ""]);
-    map.figures.push(zeros(session, Title { name: &name, quantity }, &found, &operands)?);
+    let title = Title { name: &name, quantity };
+    let first = !unit.ends_with("-mma");
+    let held = if first {
+        bursts(session, map, &found, title)?;
+        let [held, zeros] = random_and_zeros(session, &found, &operands)?;
+        let zeros_name = format!("{name}.zeros");
+        let method = "the same on zeros, held in turn with random data: no ceiling";
+        map.figures.push(figure(Title { name: &zeros_name, quantity }, &zeros.rates, method));
+        held
+    } else {
+        rest();
+        sustained(session, &found.way, session.plan.unit)?
+    };
     drop(operands);
-    if !unit.ends_with("-mma") {
-        let result = cublas::gemm(session, format, WITNESS);
-        if let Some(library) = session.noted(&format!("cuBLAS as witness of {unit}"), result) {
-            session.findings.push(Finding {
-                detector: "witness".to_owned(),
-                figure: name.clone(),
-                sound: library < BEATEN * ceiling.value,
-                text: format!(
-                    "cuBLAS, {WITNESS} x {WITNESS} x {WITNESS}, reaches {:.3} of it",
-                    library / ceiling.value
-                ),
-            });
-            ceiling = ceiling.witnessed("cuBLAS", library);
-        }
+    let method = format!("{}; windows of 20 ms over {} s", found.way.label, session.plan.unit);
+    let mut ceiling = figure(title, &held.rates, method);
+    let per_cycle = found.per_cycle(session.device.multiprocessors);
+    let cycles_name = format!("compute.{unit}.per-cycle");
+    let method = "operations a cycle of a multiprocessor";
+    map.figures.push(figure(Title { name: &cycles_name, quantity: Quantity::Ratio }, &per_cycle, method));
+    held.report(session, map, [unit, ""]);
+    if first {
+        ceiling = witnessed(session, format, unit, ceiling);
     }
     map.figures.push(ceiling);
     Ok(())
+}
+
+/// The figure with a library's product beside it, where there is one.
+fn witnessed(session: &mut Session, format: Format, unit: &str, ceiling: Figure) -> Figure {
+    let result = cublas::gemm(session, format, WITNESS);
+    let Some(library) = session.noted(&format!("cuBLAS as witness of {unit}"), result) else { return ceiling };
+    let share = library / ceiling.value;
+    session.findings.push(Finding {
+        detector: "witness".to_owned(),
+        figure: ceiling.name.clone(),
+        sound: share < BEATEN,
+        text: format!("cuBLAS, {WITNESS} x {WITNESS} x {WITNESS}, reaches {share:.3} of it"),
+    });
+    ceiling.witnessed("cuBLAS", library)
 }
 
 /// A launch of so many blocks a multiprocessor.
@@ -247,7 +255,7 @@ pub(crate) fn verify(session: &mut Session, format: Format, path: Path) -> Resul
 fn bursts(session: &mut Session, map: &mut Map, found: &Best, title: Title) -> Result<(), CudaError> {
     let mut rates = Vec::new();
     for _ in 0..BURSTS {
-        std::thread::sleep(std::time::Duration::from_secs_f64(REST));
+        rest();
         rates.push(found.way.work / session.shot(&found.way.load, found.way.repeats)?.event);
     }
     let name = format!("{}.burst", title.name);
@@ -268,8 +276,13 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Power as a figure, and what lowered the clock as a finding.
+    /// Clock and power as figures, and what lowered the clock as a finding.
     pub(crate) fn report(&self, session: &mut Session, map: &mut Map, [unit, when]: [&str; 2]) {
+        let told: Vec<f64> = self.samples.iter().filter_map(|sample| sample.clock).collect();
+        let name = format!("clock.{unit}{when}");
+        let title = Title { name: &name, quantity: Quantity::Hertz };
+        let found = figure(title, &self.clock, "cycles of the slowest block over its time, while held");
+        map.figures.push(if told.is_empty() { found } else { found.witnessed("NVML", median(&told)) });
         let power: Vec<f64> = self.samples.iter().filter_map(|sample| sample.power).collect();
         if power.is_empty() {
             return;
@@ -303,33 +316,24 @@ pub(crate) fn sustained(session: &Session, way: &Way, seconds: f64) -> Result<He
     Ok(held)
 }
 
-/// The same on zeros, in turn with random data, each first as often as last: what zeros gain is no ceiling.
-fn zeros(session: &mut Session, title: Title, found: &Best, operands: &Buffer) -> Result<Figure, CudaError> {
+/// The unit held on random data and on zeros, each from rest; by rounds the one or the other first. Much shorter turns
+/// would show no difference: what limits the power follows it over tens of milliseconds.
+fn random_and_zeros(session: &mut Session, found: &Best, operands: &Buffer) -> Result<[Held; 2], CudaError> {
     let empty = session.buffer(operands.bytes())?;
     empty.set(0, empty.bytes())?;
-    let none = Load { input: empty.address(), ..found.way.load.clone() };
-    let repeats = found.way.repeats * 4;
-    let (mut ratios, mut rates) = (Vec::new(), Vec::new());
-    for i in 0..=session.plan.windows {
-        let pair = if i % 2 == 0 { [&found.way.load, &none] } else { [&none, &found.way.load] };
-        let [mut random, mut zero] = [session.shot(pair[0], repeats)?.event, session.shot(pair[1], repeats)?.event];
-        if i % 2 == 1 {
-            std::mem::swap(&mut random, &mut zero);
-        }
-        ratios.push(random / zero);
-        rates.push(found.way.work * 4.0 / zero);
+    let zeros = Way { load: Load { input: empty.address(), ..found.way.load.clone() }, ..found.way.clone() };
+    let (ways, mut held) = ([&found.way, &zeros], [Held::default(), Held::default()]);
+    for turn in 0..2 {
+        let i = (turn + session.round) % 2;
+        rest();
+        held[i] = sustained(session, ways[i], session.plan.unit)?;
     }
-    let ratio = stats::robust::median(&ratios);
-    session.findings.push(Finding {
-        detector: "zero-fed".to_owned(),
-        figure: title.name.to_owned(),
-        // The ceiling is the one on random data, which stands however fast zeros are.
-        sound: true,
-        text: format!("on zeros {ratio:.3} times as fast; the figure is the one on random data"),
-    });
-    let name = format!("{}.zeros", title.name);
-    let method = format!("{} pairs with random data in turn; no ceiling", ratios.len());
-    Ok(figure(Title { name: &name, ..title }, &rates, method))
+    Ok(held)
+}
+
+/// Lets the device cool and its power budget fill.
+fn rest() {
+    std::thread::sleep(Duration::from_secs_f64(REST));
 }
 
 #[cfg(test)]
