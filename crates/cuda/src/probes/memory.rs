@@ -17,7 +17,7 @@ const FLOATS: [u64; 2] = [0x81FF_FFFF_81FF_FFFF, 0x3E00_0000_3E00_0000];
 /// Floats of a triad that are computed here as well.
 const SAMPLE: usize = 4096;
 /// Least work of a point of the bandwidth curve, in bytes.
-const POINT: u64 = 2 << 30;
+const POINT: u64 = 8 << 30;
 /// Blocks of a multiprocessor, and their threads.
 const SHAPES: [[u32; 2]; 3] = [[8, 256], [4, 512], [2, 1024]];
 
