@@ -252,13 +252,19 @@ impl<'a> Session<'a> {
         (0..windows).map(|_| self.shot(load, repeats)).collect()
     }
 
+    /// Whether all blocks run at once. Of blocks that wait for others the slowest one's cycles say nothing.
+    pub(crate) fn at_once(&self, load: &Load) -> Result<bool, CudaError> {
+        let fit = load.function.resident_blocks(load.launch)? * self.device.multiprocessors;
+        Ok(load.launch.blocks <= fit)
+    }
+
     /// Notes whether twice the work takes twice the time: what the assembler removed takes none.
     pub(crate) fn check_proportion(&mut self, figure: &str, load: &Load, repeats: u64) -> Result<(), CudaError> {
-        let repeats = repeats.max(2);
+        let (repeats, counted) = (repeats.max(2), self.at_once(load)?);
         let took = |session: &Self, repeats: u64| -> Result<f64, CudaError> {
             let shots = session.windows(load, repeats, 5)?;
-            // In cycles where the kernel counts them: a clock that moves with the power is no work.
-            let took = |shot: &Shot| if shot.cycles > 0.0 { shot.cycles } else { shot.event };
+            // In cycles where they mean something: a clock that moves with the power is no work.
+            let took = |shot: &Shot| if counted && shot.cycles > 0.0 { shot.cycles } else { shot.event };
             Ok(stats::robust::median(&shots.iter().map(took).collect::<Vec<_>>()))
         };
         let (half, whole) = (took(self, repeats / 2)?, took(self, repeats / 2 * 2)?);

@@ -224,8 +224,8 @@ fn curve(session: &mut Session, arrays: &Arrays, map: &mut Map) -> Result<(), Cu
     let load = session.load("memory", "read_cg_w16_u4", [session.device.multiprocessors * 8, 256])?;
     let mut points = Vec::new();
     let claim = session.device.attribute(Attribute::L2).map_or(0, u64::from);
-    // Less than a quarter of the claim is too little to keep every thread busy, and falls short for that.
-    let range = [(claim / 4).max(2 << 20), arrays.bytes.min(1 << 30)];
+    // Much less than the claim is too little to keep every thread busy, and falls short for that.
+    let range = [(claim * 2 / 5).max(2 << 20), arrays.bytes.min(1 << 30)];
     for n in session.plan.sizes_around(range, 1 << 16, &[claim]) {
         let repeats = (POINT / n).max(1);
         let load = Load { input: arrays.from.address(), n, ..load.clone() };

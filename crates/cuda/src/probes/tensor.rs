@@ -206,6 +206,9 @@ fn ways(session: &mut Session, which: (Format, Path), operands: u64) -> Result<V
     let mut ways = Vec::new();
     for shape in path.shapes() {
         let load = Load { input: operands, ..load(session, which, *shape)? };
+        if !session.at_once(&load)? {
+            continue;
+        }
         let Launch { blocks, threads, .. } = load.launch;
         let parts = if path == Path::Warp { blocks * threads / 32 } else { blocks };
         let work = 2.0 * f64::from(parts) * (path.products() * format.depth()) as f64;
