@@ -19,22 +19,20 @@
 
 // `pick`: which of a's registers goes with chain i in step k. Operands from one bank of the register file cost a cycle;
 // which banks the chains lie in is the assembler's choice, so that the three-operand forms come in several arrangements.
-// `other` is the same for b. A repeat in several parts is the same arithmetic, since registers come round every four
-// steps; of shorter stretches the assembler keeps the order, and with it the operands that neighbours share.
+// `other` is the same for b.
 #define ALU(name, type, seeded, constraint, step, bits, pick, chains) \
-    ALU_OF(name, type, seeded, constraint, step, bits, pick, k, chains, 1)
+    ALU_OF(name, type, seeded, constraint, step, bits, pick, k, chains)
 // The outer product of a matrix product: neighbours share a, and b goes with the chain.
-#define OUTER(name, type, seeded, constraint, step, bits, chains, parts) \
-    ALU_OF(name, type, seeded, constraint, step, bits, k, i, chains, parts)
-#define ALU_OF(name, type, seeded, constraint, step, bits, pick, other, chains, parts)        \
+#define OUTER(name, type, seeded, constraint, step, bits, chains) \
+    ALU_OF(name, type, seeded, constraint, step, bits, k, i, chains)
+#define ALU_OF(name, type, seeded, constraint, step, bits, pick, other, chains)               \
     KERNEL(alu_##name) {                                                                      \
         type x[chains], a[4], b[4];                                                           \
         _Pragma("unroll") for (int i = 0; i < chains; i++) x[i] = seeded(i);                  \
         _Pragma("unroll") for (int i = 0; i < 4; i++) a[i] = seeded(100 + i), b[i] = seeded(200 + i); \
         Span span = start();                                                                  \
         for (u64 r = 0; r < repeats; r++) {                                                   \
-            _Pragma("unroll 1") for (int part = 0; part < parts; part++)                          \
-            _Pragma("unroll") for (int k = 0; k < STEPS / parts / chains; k++) {                  \
+            _Pragma("unroll") for (int k = 0; k < STEPS / chains; k++) {                               \
                 _Pragma("unroll") for (int i = 0; i < chains; i++)                            \
                     asm volatile(step : "+" constraint(x[i]) : constraint(a[(pick) & 3]), constraint(b[(other) & 3])); \
             }                                                                                 \
@@ -53,11 +51,11 @@ ALU(f32_one, float, SEEDED_F32, "f", ONE("fma.rn.f32"), __float_as_uint, k + i, 
 ALU(f32_two, float, SEEDED_F32, "f", TWO("fma.rn.f32"), __float_as_uint, k + i, 16)
 ALU(f32_three, float, SEEDED_F32, "f", THREE("fma.rn.f32"), __float_as_uint, i + 2 * k, 16)
 ALU(f32_three_odd, float, SEEDED_F32, "f", THREE("fma.rn.f32"), __float_as_uint, i + 1 + 2 * k, 16)
-OUTER(f32_outer, float, SEEDED_F32, "f", THREE("fma.rn.f32"), __float_as_uint, 16, 2)
+OUTER(f32_outer, float, SEEDED_F32, "f", THREE("fma.rn.f32"), __float_as_uint, 16)
 ALU(f64_one, double, SEEDED_F64, "d", ONE("fma.rn.f64"), __double_as_longlong, k + i, 8)
 ALU(f64_two, double, SEEDED_F64, "d", TWO("fma.rn.f64"), __double_as_longlong, k + i, 8)
-ALU_OF(f64_three, double, SEEDED_F64, "d", THREE("fma.rn.f64"), __double_as_longlong, k + i, k, 8, 2)
-OUTER(f64_outer, double, SEEDED_F64, "d", THREE("fma.rn.f64"), __double_as_longlong, 8, 2)
+ALU(f64_three, double, SEEDED_F64, "d", THREE("fma.rn.f64"), __double_as_longlong, k + i, 8)
+OUTER(f64_outer, double, SEEDED_F64, "d", THREE("fma.rn.f64"), __double_as_longlong, 8)
 ALU(i32_one, u32, SEEDED_U32, "r", ONE("mad.lo.u32"), SAME, k + i, 16)
 ALU(i32_two, u32, SEEDED_U32, "r", TWO("mad.lo.u32"), SAME, k + i, 16)
 ALU(i32_three, u32, SEEDED_U32, "r", THREE("mad.lo.u32"), SAME, k + i, 16)
@@ -66,9 +64,9 @@ ALU(i32_logic, u32, SEEDED_U32, "r", "add.u32 %0, %0, %1; xor.b32 %0, %0, %2;", 
 ALU(f16_two, u32, SEEDED_F16, "r", TWO("fma.rn.f16x2"), SAME, k + i, 8)
 ALU(f16_three, u32, SEEDED_F16, "r", THREE("fma.rn.f16x2"), SAME, i + 2 * k, 8)
 ALU(f16_three_odd, u32, SEEDED_F16, "r", THREE("fma.rn.f16x2"), SAME, i + 1 + 2 * k, 8)
-OUTER(f16_outer, u32, SEEDED_F16, "r", THREE("fma.rn.f16x2"), SAME, 8, 1)
+OUTER(f16_outer, u32, SEEDED_F16, "r", THREE("fma.rn.f16x2"), SAME, 8)
 ALU(bf16_two, u32, SEEDED_BF16, "r", TWO("fma.rn.bf16x2"), SAME, k + i, 8)
 ALU(bf16_three, u32, SEEDED_BF16, "r", THREE("fma.rn.bf16x2"), SAME, i + 2 * k, 8)
 ALU(bf16_three_odd, u32, SEEDED_BF16, "r", THREE("fma.rn.bf16x2"), SAME, i + 1 + 2 * k, 8)
-OUTER(bf16_outer, u32, SEEDED_BF16, "r", THREE("fma.rn.bf16x2"), SAME, 8, 1)
+OUTER(bf16_outer, u32, SEEDED_BF16, "r", THREE("fma.rn.bf16x2"), SAME, 8)
 ALU(exp2, float, SEEDED_F32, "f", "{ .reg .f32 t; neg.f32 t, %0; ex2.approx.ftz.f32 %0, t; }", __float_as_uint, k + i, 16)

@@ -11,7 +11,7 @@ use model::{Finding, Map, Quantity};
 /// Repeats of the check against the host.
 const CHECKED: u64 = 3;
 /// Blocks of a multiprocessor, and their threads.
-const SHAPES: [[u32; 2]; 4] = [[1, 1024], [2, 1024], [2, 512], [8, 256]];
+const SHAPES: [[u32; 2]; 4] = [[1, 1024], [2, 1024], [2, 512], [4, 256]];
 /// Threads of a block that fills its multiprocessor's four parts.
 const FULL: u32 = 1024;
 /// A one-operand form that is so much faster is no program's rate.
@@ -152,6 +152,9 @@ fn sweep(session: &mut Session, name: &str, kernels: &[&str], operations: f64) -
         for [blocks, threads] in SHAPES {
             let grid = multiprocessors * blocks;
             let load = session.load("alu", &format!("alu_{kernel}"), [grid, threads])?;
+            if !session.at_once(&load)? {
+                continue;
+            }
             let label = format!("{kernel}, {blocks} blocks of {threads}");
             let work = f64::from(grid) * f64::from(threads) * oracle::ALU_STEPS as f64 * operations;
             ways.push(Way::filling(session, label, load, work, Check::Stable)?);
