@@ -3,6 +3,7 @@
 //! Must not hold logic that two verbs need: that lives beside this folder.
 
 mod compare;
+mod device;
 mod export;
 mod foreign;
 mod judge;

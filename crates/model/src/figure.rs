@@ -31,6 +31,10 @@ pub enum Quantity {
     OpsPerByte,
     /// A number without a unit.
     Ratio,
+    /// Joules a second.
+    Watts,
+    /// Degrees.
+    Celsius,
 }
 
 impl Quantity {
@@ -46,6 +50,8 @@ impl Quantity {
             Self::Hertz => Hertz(value).to_string(),
             Self::OpsPerByte => format!("{} OP/B", plain(value)),
             Self::Ratio => plain(value),
+            Self::Watts => format!("{} W", plain(value)),
+            Self::Celsius => format!("{} °C", plain(value)),
         }
     }
 
@@ -54,7 +60,7 @@ impl Quantity {
         match self {
             Self::Seconds | Self::Cycles => Some(false),
             Self::BytesPerSecond | Self::FlopPerSecond | Self::OpsPerSecond | Self::Hertz => Some(true),
-            Self::Bytes | Self::OpsPerByte | Self::Ratio => None,
+            Self::Bytes | Self::OpsPerByte | Self::Ratio | Self::Watts | Self::Celsius => None,
         }
     }
 }

@@ -16,6 +16,11 @@ pub struct MapArgs {
     /// What to do with maps that are there.
     #[command(subcommand)]
     pub verb: Option<MapVerb>,
+    /// What to measure: `cpu`, `cuda:0`, `cuda:1`, ...; `list` shows what there is.
+    ///
+    /// The CUDA driver and NVRTC are loaded when a device is asked for, and nothing else needs them.
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
     /// Shorter windows and coarser curves: under 15 seconds in all, instead of 90.
     #[arg(long)]
     pub quick: bool,
@@ -103,7 +108,9 @@ mod tests {
     #[test]
     fn a_map_is_measured_or_read() {
         let Verb::Map(map) = parse("rooflab map --deep --soak --fresh").unwrap().verb else { panic!() };
-        assert!(map.deep && map.soak && map.fresh && !map.quick && map.verb.is_none());
+        assert!(map.deep && map.soak && map.fresh && !map.quick && map.verb.is_none() && map.device.is_none());
+        let Verb::Map(map) = parse("rooflab map --device cuda:0 --json").unwrap().verb else { panic!() };
+        assert_eq!(map.device.as_deref(), Some("cuda:0"));
         let Verb::Map(map) = parse("rooflab map diff last a.json --ledger l.db").unwrap().verb else { panic!() };
         let Some(MapVerb::Diff { a, b, store, .. }) = map.verb else { panic!() };
         assert_eq!((a.as_str(), b.as_str()), ("last", "a.json"));

@@ -26,7 +26,10 @@ const PAGE: &str = "map.html";
 /// When nothing can be measured, the ledger can't be read or written, or there is no such map.
 pub fn run(args: &MapArgs) -> Outcome {
     match &args.verb {
-        None => measure(args),
+        None => match args.device.as_deref() {
+            None | Some("cpu") => measure(args),
+            Some(name) => super::device::run(name, args),
+        },
         Some(MapVerb::Diff { a, b, json, store }) => diff([a, b], store, Format::from_flag(*json)),
         Some(MapVerb::Check { gate, json, store }) => {
             let standing = check(store, Format::from_flag(*json))?;
