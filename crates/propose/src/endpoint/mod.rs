@@ -213,7 +213,7 @@ impl Endpoint {
         let streams = response.body().mime_type() == Some("text/event-stream");
         let body = response.into_body().into_reader();
         let mut heard = Heard::default();
-        let broken = if streams { self.events(body, &mut heard, ask)? } else { self.body(body, &mut heard)? };
+        let broken = if streams { self.events(body, &mut heard, ask)? } else { self.body(body, &mut heard, ask)? };
         // Something was paid for: a part of a reply is a reply that was cut.
         if heard.text.is_empty() && heard.ended.is_none() {
             let what = broken.unwrap_or_else(|| "it ended before it said anything".to_owned());
@@ -247,10 +247,14 @@ impl Endpoint {
     }
 
     /// Hears a body that is no stream.
-    fn body(&self, mut body: impl Read, heard: &mut Heard) -> Result<Option<String>, AskError> {
+    fn body(&self, mut body: impl Read, heard: &mut Heard, ask: &mut Ask<'_>) -> Result<Option<String>, AskError> {
         let mut bytes = Vec::new();
         if let Err(error) = body.read_to_end(&mut bytes) {
             return Ok(Some(error.to_string()));
+        }
+        // A stream under another name, as some proxies send it.
+        if ["data:", "event:", ":"].iter().any(|start| bytes.starts_with(start.as_bytes())) {
+            return self.events(&bytes[..], heard, ask);
         }
         let malformed = |what: String| AskError::Malformed { place: self.place(), what: self.short(&what) };
         self.dialect().hear(&String::from_utf8_lossy(&bytes), heard).map_err(malformed)?;

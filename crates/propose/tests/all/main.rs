@@ -3,6 +3,7 @@
 mod command;
 mod endpoint;
 mod exchange;
+mod faulty;
 mod mailbox;
 mod patch;
 mod prompt;
