@@ -7,6 +7,7 @@ mod faulty;
 mod mailbox;
 mod patch;
 mod prompt;
+mod real;
 mod record;
 mod reply;
 mod server;
