@@ -205,8 +205,7 @@ pub fn problems_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn known_problems() -> String {
-    let names: Vec<String> =
-        problems_in(Path::new(PROBLEMS)).iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = problems_in(Path::new(PROBLEMS)).iter().map(|path| path.display().to_string()).collect();
     if names.is_empty() {
         "a problem is a folder with a problem.toml".into()
     } else {

@@ -64,8 +64,9 @@ fn brief(number: usize) -> Brief {
     Brief {
         problem: ProblemFacts {
             title: "RMS norm, then SiLU".to_owned(),
-            prototype: "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows);"
-                .to_owned(),
+            prototype:
+                "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows);"
+                    .to_owned(),
             facts: vec!["COLS = 4096, a macro of problem.h".to_owned()],
         },
         best: Parent { effect: "the start".to_owned(), ..Parent::default() },
