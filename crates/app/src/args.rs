@@ -138,12 +138,12 @@ pub struct RunArgs {
     /// Which problem.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Who proposes candidates.
-    #[command(flatten)]
-    pub proposer: ProposerArgs,
     /// Where results are kept.
     #[command(flatten)]
     pub place: PlaceArgs,
+    /// Who proposes candidates. Last, because its heading would go on over what follows.
+    #[command(flatten)]
+    pub proposer: ProposerArgs,
 }
 
 /// `rooflab score`.

@@ -28,7 +28,11 @@ pub fn scene(problem: &Problem, known: Option<(&Map, &Bounds)>, earlier: &[Vec<E
             facts: facts(problem),
         },
         entry: problem.entry.clone(),
-        machine: known.map_or_else(Vec::new, |(map, _)| text::ceilings(map).into_iter().map(figure).collect()),
+        machine: known.map_or_else(Vec::new, |(map, _)| {
+            let processor = format!("{}, {}", map.fingerprint.cpu, map.fingerprint.features.join(" "));
+            let processor = Figure { name: "processor".to_owned(), value: processor };
+            std::iter::once(processor).chain(text::ceilings(map).into_iter().map(figure)).collect()
+        }),
         floors: known.map_or_else(Default::default, |(_, bounds)| {
             problem.workloads.iter().filter_map(|workload| floor(bounds, &workload.name)).collect()
         }),
