@@ -219,7 +219,9 @@ impl Endpoint {
             let what = broken.unwrap_or_else(|| "it ended before it said anything".to_owned());
             return Err(AskError::Malformed { place: self.place(), what: self.short(&what) });
         }
-        let ended = heard.ended.filter(|_| broken.is_none()).unwrap_or(Ended::Cut);
+        // Some never say why they stop; that nothing follows is said all the same.
+        let unsaid = if heard.done { Ended::Complete } else { Ended::Cut };
+        let ended = if broken.is_some() { Ended::Cut } else { heard.ended.unwrap_or(unsaid) };
         let usage = match heard.usage {
             Some((input, output)) => Usage { input, output, counted: Counted::Told },
             None => Usage::estimated(prompt.bytes(), heard.text.len() + heard.thinking),
@@ -258,6 +260,7 @@ impl Endpoint {
         }
         let malformed = |what: String| AskError::Malformed { place: self.place(), what: self.short(&what) };
         self.dialect().hear(&String::from_utf8_lossy(&bytes), heard).map_err(malformed)?;
+        heard.done = true;
         Ok(None)
     }
 
