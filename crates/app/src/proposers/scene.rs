@@ -13,9 +13,11 @@ const FINDINGS: usize = 8;
 
 /// What a prompt says beside the campaign. `earlier` are campaigns of the same problem, oldest first.
 pub fn scene(problem: &Problem, known: Option<(&Map, &Bounds)>, earlier: &[Vec<Event>]) -> Scene {
+    // Names stand at the left of a rate or a share, whatever the width of the column.
     let figure = |text: String| {
-        let (name, value) = text.split_once("  ").map_or((text.as_str(), ""), |(name, value)| (name, value.trim()));
-        Figure { name: name.trim().to_owned(), value: value.to_owned() }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let rate = words.iter().position(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(words.len());
+        Figure { name: words[..rate].join(" "), value: words[rate..].join(" ") }
     };
     let floor = |bounds: &Bounds, workload: &str| {
         let bound = bounds.of(workload)?;
