@@ -68,6 +68,10 @@ def main():
     parameters.model.path = model
     parameters.n_ctx = CONTEXT
     parameters.n_parallel = 1
+    # As many as may run: the default counts the machine's, and threads that wait for one another crawl.
+    threads = len(os.sched_getaffinity(0))
+    parameters.cpuparams.n_threads = threads
+    parameters.cpuparams_batch.n_threads = threads
     parameters.sampling.seed = 1
     server = xllamacpp.Server(parameters)
     print(server.listening_address, flush=True)
