@@ -6,11 +6,13 @@ mod compare;
 mod judge;
 mod map;
 mod propose;
+mod target;
 
 pub use compare::{CompareArgs, HowArgs, RuleArgs, SelftestArgs, SelftestVerb};
 pub use judge::{JudgeArgs, JudgeSelftestArgs, JudgeVerb};
 pub use map::{MapArgs, MapVerb};
 pub use propose::ProposerArgs;
+pub use target::TargetArgs;
 
 use crate::duration;
 use clap::{Parser, Subcommand};
@@ -97,9 +99,9 @@ pub struct StoreArgs {
 /// `rooflab run`.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// The problem: its folder, or the name of one under problems/.
-    #[arg(value_name = "PROBLEM")]
-    pub problem: PathBuf,
+    /// The problem: its folder, or the name of one under problems/. With --from-score a folder of problems.
+    #[arg(value_name = "PROBLEM", required_unless_present = "from_score")]
+    pub problem: Option<PathBuf>,
     /// How long to search, e.g. 90s, 5m, 1h30m [default: the problem's, 5m for those that come with rooflab].
     ///
     /// The search alone: measuring the machine before it, and comparing, mining and verifying the winner after it come
@@ -133,12 +135,15 @@ pub struct RunArgs {
     /// Print one JSON object a line for everything that happens, instead of text for people.
     #[arg(long)]
     pub json: bool,
-    /// Who proposes candidates.
+    /// Which problem.
     #[command(flatten)]
-    pub proposer: ProposerArgs,
+    pub target: TargetArgs,
     /// Where results are kept.
     #[command(flatten)]
     pub place: PlaceArgs,
+    /// Who proposes candidates. Last, because its heading would go on over what follows.
+    #[command(flatten)]
+    pub proposer: ProposerArgs,
 }
 
 /// `rooflab score`.

@@ -104,6 +104,11 @@ pub enum Notice<'a> {
         /// Entries that the ledger already holds: not 0 when it is resumed.
         entries: usize,
     },
+    /// Measurement chose the problem.
+    Chosen {
+        /// Which, and why, in lines.
+        why: &'a str,
+    },
     /// A phase begins.
     Phase {
         /// Which.

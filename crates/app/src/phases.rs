@@ -6,9 +6,11 @@ use crate::ceilings::Bounds;
 use crate::driver::Driver;
 use crate::notice::Phase;
 use crate::outcome::Failure;
+use judge::client::JudgeProcess;
 use judge::twin::{Twin, twin};
 use model::{Arm, Event, Fidelity, Job, Judgement, Seconds, Selftest, Slice, Source, Stage, Verdict};
 use problems::{Baseline, BaselineCode, Problem, Strength};
+use report::ScoreRow;
 
 /// Error rate of each comparison that the report shows.
 pub const ALPHA: f64 = 0.05;
@@ -75,6 +77,23 @@ pub struct Credentials {
     pub selftest: Option<Selftest>,
     /// Layers of its sandbox that are in force, by name.
     pub sandbox: Vec<String>,
+}
+
+/// Every baseline on the workloads that it is scored on, against the ceiling that bounds each.
+///
+/// # Errors
+/// When the judge fails.
+pub fn scores(judge: &mut JudgeProcess, subject: &Subject<'_>) -> Result<Vec<ScoreRow>, Failure> {
+    let mut rows: Vec<ScoreRow> = Vec::new();
+    for baseline in &subject.problem.baselines {
+        for (ceiling, workloads) in subject.bounds.groups(&subject.scored(baseline)) {
+            let arm = Arm::Baseline(baseline.name.clone());
+            let judgement = judge.judge(&figure(arm, Arm::Ceiling(ceiling), Slice::Named(workloads)))?;
+            let arm = (baseline.name.as_str(), baseline.strength.name());
+            rows.extend(judgement.shapes.iter().filter_map(|shape| subject.bounds.score(shape, arm)));
+        }
+    }
+    Ok(rows)
 }
 
 /// The judge is asked about a broken twin and a slowed one of the search's starting point, before anything leans on it.

@@ -13,6 +13,9 @@ const DEFAULT_OUT: &str = "rooflab-out";
 /// The ledger's file in that folder.
 const LEDGER_FILE: &str = "ledger.db";
 
+/// Where problems lie.
+const PROBLEMS: &str = "problems";
+
 /// Where results are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -92,11 +95,24 @@ impl Limits {
     }
 }
 
+/// Who chooses the problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The user did.
+    Made,
+    /// Measurement shall, and what can't pay is refused.
+    Worthwhile,
+    /// Measurement shall, and what can't pay is taken too.
+    Anyway,
+}
+
 /// A resolved `rooflab run`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunPlan {
-    /// The problem's folder.
+    /// The problem's folder; while the choice isn't made, the folder of problems.
     pub folder: PathBuf,
+    /// Who chooses it.
+    pub choice: Choice,
     /// Where results are kept.
     pub place: Place,
     /// New or resumed.
@@ -123,8 +139,15 @@ impl RunPlan {
             let limits = Limits { budget: args.budget, candidates: args.candidates };
             Start::Fresh { seed: args.seed, hypothesis: args.hypothesis.clone(), limits }
         };
+        let choice = match (args.target.from_score, args.target.anyway) {
+            (false, _) => Choice::Made,
+            (true, false) => Choice::Worthwhile,
+            (true, true) => Choice::Anyway,
+        };
+        let given = args.problem.as_deref().unwrap_or(Path::new(PROBLEMS));
         Ok(Self {
-            folder: problem_folder(&args.problem)?,
+            folder: if choice == Choice::Made { problem_folder(given)? } else { given.to_owned() },
+            choice,
             place: Place::new(&args.place),
             start,
             sustained: args.sustained,
@@ -172,15 +195,17 @@ pub fn problem_folder(given: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
+/// The problems in a folder, by name; a problem's own folder is one.
+pub fn problems_in(folder: &Path) -> Vec<PathBuf> {
+    let is_problem = |path: &PathBuf| path.join("problem.toml").is_file();
+    let inside = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok().map(|e| e.path()));
+    let mut found: Vec<PathBuf> = inside.chain([folder.to_owned()]).filter(is_problem).collect();
+    found.sort();
+    found
+}
+
 fn known_problems() -> String {
-    let mut names: Vec<String> = std::fs::read_dir("problems")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.join("problem.toml").is_file())
-        .map(|path| path.display().to_string())
-        .collect();
-    names.sort();
+    let names: Vec<String> = problems_in(Path::new(PROBLEMS)).iter().map(|path| path.display().to_string()).collect();
     if names.is_empty() {
         "a problem is a folder with a problem.toml".into()
     } else {
@@ -293,6 +318,18 @@ mod tests {
     fn resume_is_another_start() {
         let folder = problem();
         assert_eq!(plan(folder.path(), "--resume").start, Start::Resume);
+    }
+
+    #[test]
+    fn the_choice_can_be_left_to_measurement() {
+        let folder = problem();
+        let chosen = |rest: &str| plan(folder.path(), rest).choice;
+        assert_eq!(chosen(""), Choice::Made);
+        assert_eq!(chosen("--from-score"), Choice::Worthwhile);
+        assert_eq!(chosen("--from-score --anyway"), Choice::Anyway);
+        assert!(Args::try_parse_from(["rooflab", "evolve"]).is_err());
+        assert!(Args::try_parse_from(["rooflab", "evolve", "p", "--anyway"]).is_err());
+        assert!(Args::try_parse_from(["rooflab", "evolve", "--from-score"]).is_ok());
     }
 
     #[test]

@@ -129,6 +129,11 @@ impl<W: Write + Send> Listener for Terminal<W> {
                 let resumed = if entries > 0 { format!(", resumed after {entries} entries") } else { String::new() };
                 self.say(&line("campaign", &format!("{campaign}, {problem}, seed {seed}{resumed}")));
             }
+            Notice::Chosen { why } => {
+                for (i, text) in why.lines().enumerate() {
+                    self.say(&line(if i == 0 { "target" } else { "" }, text));
+                }
+            }
             Notice::Phase { phase, expected } => self.begin(phase, expected),
             Notice::Machine { map, origin } => self.machine(map, origin),
             Notice::Opened { opened } => self.opened(opened),

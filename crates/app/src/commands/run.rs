@@ -1,6 +1,7 @@
 //! `rooflab run`: the whole loop for one problem.
 
 mod preview;
+mod target;
 
 use crate::actions::{self, Setting};
 use crate::args::RunArgs;
@@ -13,7 +14,7 @@ use crate::machine;
 use crate::notice::{Lines, Notice, Phase, Spent, Voice};
 use crate::outcome::{Done, Failure, Outcome};
 use crate::phases::{Credentials, Subject};
-use crate::plan::{Confinement, Format, RunPlan, Start};
+use crate::plan::{Choice, Confinement, Format, RunPlan, Start};
 use crate::proposers::{self, Purpose};
 use crate::session::{self, Bench};
 use crate::store::{self, CampaignJournal};
@@ -35,16 +36,19 @@ const EARLIER: usize = 3;
 /// # Errors
 /// When the input makes no sense, the environment fails, or someone pressed Ctrl-C. Finding nothing is no error.
 pub fn run(args: &RunArgs) -> Outcome {
-    let plan = RunPlan::new(args)?;
+    let mut plan = RunPlan::new(args)?;
+    let voice = match plan.format {
+        Format::Text => Voice::new(Terminal::new(std::io::stdout())),
+        Format::Json => Voice::new(Lines(std::io::stdout())),
+    };
+    if plan.choice != Choice::Made {
+        plan.folder = target::choose(&plan, &voice)?;
+    }
     let problem = session::problem(&plan.folder)?;
     if plan.proposers.purpose != Purpose::Search {
         return preview::run(&plan, &problem);
     }
     let mut ledger = store::open(&plan.place)?;
-    let voice = match plan.format {
-        Format::Text => Voice::new(Terminal::new(std::io::stdout())),
-        Format::Json => Voice::new(Lines(std::io::stdout())),
-    };
     let campaign = begin(&mut ledger, &plan, &problem)?;
     interrupt::listen();
     voice.say(&Notice::Began {

@@ -13,9 +13,11 @@ const FINDINGS: usize = 8;
 
 /// What a prompt says beside the campaign. `earlier` are campaigns of the same problem, oldest first.
 pub fn scene(problem: &Problem, known: Option<(&Map, &Bounds)>, earlier: &[Vec<Event>]) -> Scene {
+    // Names stand at the left of a rate or a share, whatever the width of the column.
     let figure = |text: String| {
-        let (name, value) = text.split_once("  ").map_or((text.as_str(), ""), |(name, value)| (name, value.trim()));
-        Figure { name: name.trim().to_owned(), value: value.to_owned() }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let rate = words.iter().position(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(words.len());
+        Figure { name: words[..rate].join(" "), value: words[rate..].join(" ") }
     };
     let floor = |bounds: &Bounds, workload: &str| {
         let bound = bounds.of(workload)?;
@@ -28,7 +30,11 @@ pub fn scene(problem: &Problem, known: Option<(&Map, &Bounds)>, earlier: &[Vec<E
             facts: facts(problem),
         },
         entry: problem.entry.clone(),
-        machine: known.map_or_else(Vec::new, |(map, _)| text::ceilings(map).into_iter().map(figure).collect()),
+        machine: known.map_or_else(Vec::new, |(map, _)| {
+            let processor = format!("{}, {}", map.fingerprint.cpu, map.fingerprint.features.join(" "));
+            let processor = Figure { name: "processor".to_owned(), value: processor };
+            std::iter::once(processor).chain(text::ceilings(map).into_iter().map(figure)).collect()
+        }),
         floors: known.map_or_else(Default::default, |(_, bounds)| {
             problem.workloads.iter().filter_map(|workload| floor(bounds, &workload.name)).collect()
         }),

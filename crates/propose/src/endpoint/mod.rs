@@ -213,13 +213,15 @@ impl Endpoint {
         let streams = response.body().mime_type() == Some("text/event-stream");
         let body = response.into_body().into_reader();
         let mut heard = Heard::default();
-        let broken = if streams { self.events(body, &mut heard, ask)? } else { self.body(body, &mut heard)? };
+        let broken = if streams { self.events(body, &mut heard, ask)? } else { self.body(body, &mut heard, ask)? };
         // Something was paid for: a part of a reply is a reply that was cut.
         if heard.text.is_empty() && heard.ended.is_none() {
             let what = broken.unwrap_or_else(|| "it ended before it said anything".to_owned());
             return Err(AskError::Malformed { place: self.place(), what: self.short(&what) });
         }
-        let ended = heard.ended.filter(|_| broken.is_none()).unwrap_or(Ended::Cut);
+        // Some never say why they stop; that nothing follows is said all the same.
+        let unsaid = if heard.done { Ended::Complete } else { Ended::Cut };
+        let ended = if broken.is_some() { Ended::Cut } else { heard.ended.unwrap_or(unsaid) };
         let usage = match heard.usage {
             Some((input, output)) => Usage { input, output, counted: Counted::Told },
             None => Usage::estimated(prompt.bytes(), heard.text.len() + heard.thinking),
@@ -247,13 +249,18 @@ impl Endpoint {
     }
 
     /// Hears a body that is no stream.
-    fn body(&self, mut body: impl Read, heard: &mut Heard) -> Result<Option<String>, AskError> {
+    fn body(&self, mut body: impl Read, heard: &mut Heard, ask: &mut Ask<'_>) -> Result<Option<String>, AskError> {
         let mut bytes = Vec::new();
         if let Err(error) = body.read_to_end(&mut bytes) {
             return Ok(Some(error.to_string()));
         }
+        // A stream under another name, as some proxies send it.
+        if ["data:", "event:", ":"].iter().any(|start| bytes.starts_with(start.as_bytes())) {
+            return self.events(&bytes[..], heard, ask);
+        }
         let malformed = |what: String| AskError::Malformed { place: self.place(), what: self.short(&what) };
         self.dialect().hear(&String::from_utf8_lossy(&bytes), heard).map_err(malformed)?;
+        heard.done = true;
         Ok(None)
     }
 

@@ -29,9 +29,31 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Message {
-    content: Option<String>,
+    content: Option<Content>,
     #[serde(alias = "reasoning")]
     reasoning_content: Option<String>,
+}
+
+/// A text, or by some services a list of parts, of which those without text are pictures or thinking.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+}
+
+impl Content {
+    fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -96,7 +118,7 @@ impl Dialect for OpenAi {
         // One choice was asked for.
         let Some(choice) = chunk.choices.into_iter().next() else { return Ok(()) };
         if let Some(message) = choice.delta.or(choice.message) {
-            heard.text.push_str(message.content.as_deref().unwrap_or_default());
+            heard.text.push_str(&message.content.map(Content::into_text).unwrap_or_default());
             heard.thinking += message.reasoning_content.map_or(0, |text| text.len());
         }
         if let Some(reason) = choice.finish_reason {

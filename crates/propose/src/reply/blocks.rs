@@ -24,7 +24,10 @@ pub fn find(lines: &[&str], fences: &[Fence]) -> Result<Vec<Edit>, Fault> {
             continue;
         };
         let malformed = |line: usize, what: &str| Fault::Malformed { line: line + 1, what: what.to_owned() };
-        let divider = until(lines, i + 1, is_divider)?;
+        let divider = until(lines, i + 1, is_divider).map_err(|cut| {
+            let close = (i + 1..lines.len()).find(|at| is_closing(lines[*at]));
+            close.map_or(cut, |close| malformed(close, "the block has no ======= line"))
+        })?;
         if let Some(close) = (i + 1..divider).find(|at| is_closing(lines[*at])) {
             return Err(malformed(close, "the block has no ======= line"));
         }

@@ -10,41 +10,29 @@ const FINAL: &str = "<|channel|>final<|message|>";
 const ENDINGS: [&str; 7] =
     ["<|im_end|>", "<|eot_id|>", "<|end|>", "<|return|>", "<|endoftext|>", "<end_of_turn>", "</s>"];
 
-/// What is to be read.
-pub struct Text {
-    /// The reply without thinking, lines ended by LF.
-    pub shown: String,
-    /// Whether bytes were replaced that are no UTF-8.
-    pub lossy: bool,
-}
-
-/// Decodes and cleans.
+/// What is to be read of a reply: without thinking, lines ended by LF. What was no text is U+FFFD.
 ///
 /// # Errors
 /// When nothing is left.
-pub fn read(bytes: &[u8]) -> Result<Text, Fault> {
-    let (decoded, lossy) = decode(bytes);
-    let plain = without_escapes(&decoded).replace("\r\n", "\n").replace('\r', "\n");
+pub fn read(bytes: &[u8]) -> Result<String, Fault> {
+    let plain = without_escapes(&decode(bytes)).replace("\r\n", "\n").replace('\r', "\n");
     if plain.trim().is_empty() {
         return Err(Fault::Empty);
     }
     let shown = without_endings(&without_thinking(&plain)).to_owned();
-    if shown.trim().is_empty() { Err(Fault::OnlyThinking) } else { Ok(Text { shown, lossy }) }
+    if shown.trim().is_empty() { Err(Fault::OnlyThinking) } else { Ok(shown) }
 }
 
 /// UTF-8, or UTF-16 where a byte-order mark says so; what can't be decoded is replaced.
-fn decode(bytes: &[u8]) -> (String, bool) {
+fn decode(bytes: &[u8]) -> String {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-        String::from_utf16(&units).map_or_else(|_| (String::from_utf16_lossy(&units), true), |text| (text, false))
+        String::from_utf16_lossy(&units)
     };
     match bytes {
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
-        _ => {
-            let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            (String::from_utf8_lossy(rest).into_owned(), std::str::from_utf8(rest).is_err())
-        }
+        _ => String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).into_owned(),
     }
 }
 

@@ -117,7 +117,7 @@ fn replies_that_end_early_are_replies_that_were_cut() {
     check(stream(&[r#"data: {"error":{"message":"overloaded"}}"#], END), Err("overloaded"));
     check(json(200, "", "<html>no</html>"), Err("can't be read"));
     check(stalled(&[], Duration::from_secs(6)), Err("no reply within"));
-    check(Answer::Slow(String::new(), Duration::from_secs(6)), Err("no reply within"));
+    check(Answer::Slow(Vec::new(), Duration::from_secs(6)), Err("no reply within"));
     // An end without text is a reply: an empty one.
     check(stream(&[FINISH, "data: [DONE]"], END), Ok(("", Ended::Complete)));
 }

@@ -3,9 +3,11 @@
 mod command;
 mod endpoint;
 mod exchange;
+mod faulty;
 mod mailbox;
 mod patch;
 mod prompt;
+mod real;
 mod record;
 mod reply;
 mod server;

@@ -64,7 +64,7 @@ fn blocks_name_their_file() {
 
 #[test]
 fn blocks_that_are_not_well_formed() {
-    check("<<<<<<< SEARCH\na\n>>>>>>> REPLACE", Err("truncated"));
+    check("<<<<<<< SEARCH\na\n>>>>>>> REPLACE", Err("malformed"));
     check("<<<<<<< SEARCH\na\n=======\nc", Err("truncated"));
     check("<<<<<<< SEARCH\na", Err("truncated"));
     check(&format!("<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n{BLOCK}"), Err("malformed"));

@@ -10,9 +10,9 @@ use std::time::Duration;
 #[derive(Clone)]
 pub enum Answer {
     /// Status line, headers and body, then the connection is closed.
-    Raw(String),
+    Raw(Vec<u8>),
     /// The same, then silence for so long.
-    Slow(String, Duration),
+    Slow(Vec<u8>, Duration),
     /// The connection is closed at once.
     Hangup,
 }
@@ -20,14 +20,15 @@ pub enum Answer {
 /// A JSON answer with a status and more headers (each `Name: value\r\n`).
 pub fn json(status: u16, headers: &str, body: &str) -> Answer {
     let length = body.len();
-    Answer::Raw(format!(
+    let text = format!(
         "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}"
-    ))
+    );
+    Answer::Raw(text.into_bytes())
 }
 
 /// A stream of events, each chunk as one; ended, or cut.
 pub fn stream(events: &[&str], ended: &str) -> Answer {
-    Answer::Raw(head(events) + ended)
+    Answer::Raw((head(events) + ended).into_bytes())
 }
 
 /// What ends a chunked body.
@@ -35,7 +36,7 @@ pub const END: &str = "0\r\n\r\n";
 
 /// A stream that falls silent.
 pub fn stalled(events: &[&str], wait: Duration) -> Answer {
-    Answer::Slow(head(events), wait)
+    Answer::Slow(head(events).into_bytes(), wait)
 }
 
 fn head(events: &[&str]) -> String {
@@ -70,13 +71,13 @@ impl Server {
                     continue;
                 }
                 kept.lock().unwrap().push(request(&mut peer));
-                let (text, wait) = match answer {
-                    Answer::Raw(text) => (text, Duration::ZERO),
-                    Answer::Slow(text, wait) => (text, wait),
+                let (bytes, wait) = match answer {
+                    Answer::Raw(bytes) => (bytes, Duration::ZERO),
+                    Answer::Slow(bytes, wait) => (bytes, wait),
                     Answer::Hangup => unreachable!(),
                 };
                 // The client may have gone.
-                let _ = peer.write_all(text.as_bytes());
+                let _ = peer.write_all(&bytes);
                 std::thread::sleep(wait);
             }
         });

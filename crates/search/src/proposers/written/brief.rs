@@ -52,7 +52,7 @@ pub fn brief(scene: &Scene, context: &Context<'_>, parent: &Candidate, number: &
         problem: scene.problem.clone(),
         target: standing(scene, campaign, parent),
         machine: scene.machine.clone(),
-        hints: context.hints.to_owned(),
+        hints: untitled(context.hints).to_owned(),
         ledger: scene.ledger.clone(),
         failures: context.failures(FAILURES).into_iter().map(failure).collect(),
         others: others.take(OTHERS).collect(),
@@ -60,6 +60,12 @@ pub fn brief(scene: &Scene, context: &Context<'_>, parent: &Candidate, number: &
         files: [(FILE.to_owned(), code.clone())].into(),
         number: number.to_owned(),
     }
+}
+
+/// Hints without the heading of their file: the prompt has one of its own.
+fn untitled(hints: &str) -> &str {
+    let hints = hints.trim_start();
+    if hints.starts_with("# ") { hints.split_once('\n').map_or("", |(_, rest)| rest.trim_start()) } else { hints }
 }
 
 fn words(campaign: &Campaign, candidate: &Candidate) -> Parent {
