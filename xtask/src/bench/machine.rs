@@ -124,7 +124,7 @@ fn meets(figure: &str, ratio: f64) -> Option<bool> {
     match figure.split('.').next() {
         Some("latency") => Some((ratio - 1.0).abs() <= LATENCY),
         // Half of the way is what a level holds where the machine scatters large pages; the knee has the goal.
-        Some("capacity") if figure.ends_with(".half") => None,
+        Some("capacity") if figure.rsplit('.').next() == Some("half") => None,
         Some("capacity") => Some((ratio - 1.0).abs() <= KNEE),
         _ if figure.contains("-matrix") => Some(ratio >= MATRIX),
         _ => Some(ratio >= CEILING),

@@ -73,6 +73,9 @@ impl Peers {
     fn products(&self) -> Result<Vec<Claim>> {
         let mut gemm = self.ours("gemm");
         gemm.env("OMP_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
+        if let Some(core) = openblas_core().filter(|_| std::env::var_os(OPENBLAS_CORE).is_none()) {
+            gemm.env(OPENBLAS_CORE, core);
+        }
         Ok(triples(&output(&mut gemm)?).collect())
     }
 
@@ -131,6 +134,26 @@ impl Peers {
     fn ours(&self, name: &str) -> Command {
         Command::new(Path::new(self.folder.path()).join(name))
     }
+}
+
+/// What tells OpenBLAS which processor it runs on.
+const OPENBLAS_CORE: &str = "OPENBLAS_CORETYPE";
+
+/// The processor that OpenBLAS should take this one for: a release that is older than the processor falls back to SSE3
+/// (0.3.21 takes a Xeon of 2023 for a Prescott), and no peer should be held to that.
+#[cfg(target_arch = "x86_64")]
+fn openblas_core() -> Option<&'static str> {
+    if is_x86_feature_detected!("avx512bw") {
+        Some("SkylakeX")
+    } else {
+        is_x86_feature_detected!("fma").then_some("Haswell")
+    }
+}
+
+/// Its own choice.
+#[cfg(not(target_arch = "x86_64"))]
+fn openblas_core() -> Option<&'static str> {
+    None
 }
 
 /// A claim of one peer.

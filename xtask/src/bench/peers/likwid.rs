@@ -64,7 +64,7 @@ fn orders(map: &Map) -> Vec<Order> {
 
 fn order(map: &Map, figure: &'static str, kernel: &str) -> Option<Order> {
     let rate = map.figure(figure)?.value;
-    let threads = if figure.ends_with(".all") { map.fingerprint.cores as usize } else { 1 };
+    let threads = if figure.rsplit('.').next() == Some("all") { map.fingerprint.cores as usize } else { 1 };
     let (bytes, round, line) = if figure.starts_with("compute.") {
         let element = if figure.contains(".f64.") { 8 } else { 4 };
         (ARITHMETIC * threads, OPERATIONS * (ARITHMETIC * threads / element) as f64, "MFlops/s:")
