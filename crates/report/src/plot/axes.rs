@@ -31,11 +31,11 @@ pub(crate) fn builder<'a, 'b>(
     right: u32,
 ) -> ChartBuilder<'a, 'static, SVGBackend<'b>> {
     let mut builder = ChartBuilder::on(canvas);
-    builder
-        .margin(6)
-        .margin_right(right)
-        .x_label_area_size(BELOW)
-        .y_label_area_size(if size == Size::Wide { 58 } else { 44 });
+    builder.margin(6).margin_right(right).x_label_area_size(BELOW).y_label_area_size(if size == Size::Wide {
+        58
+    } else {
+        44
+    });
     builder
 }
 
