@@ -51,12 +51,11 @@ pub(crate) fn measure(session: &mut Session) -> Result<Figure, String> {
 /// What a round of a cycle through lines takes without and with one line more, in seconds.
 type Rounds = [f64; 2];
 
+/// Times a round through members, and one through these and a line more.
+type Time<'a> = dyn FnMut(&[usize], usize) -> Result<Rounds, String> + 'a;
+
 /// How many lines stay together, and what a load takes of the first and of all of them.
-fn fill(
-    others: &[usize],
-    most: usize,
-    time: &mut dyn FnMut(&[usize], usize) -> Result<Rounds, String>,
-) -> Result<(usize, f64, f64), String> {
+fn fill(others: &[usize], most: usize, time: &mut Time<'_>) -> Result<(usize, f64, f64), String> {
     let stays = |members: &[usize], [without, with]: Rounds| with - without <= PUSHED * without / members.len() as f64;
     // Offset 0 is where a walk begins; it always belongs.
     let mut members = vec![0];
@@ -69,10 +68,9 @@ fn fill(
         }
     }
     let (mut begun, mut refused) = (None, 0);
-    let mut full = f64::NAN;
     for &line in others.iter().skip(START - 1) {
         let rounds = time(&members, line)?;
-        full = rounds[0] / members.len() as f64;
+        let full = rounds[0] / members.len() as f64;
         begun.get_or_insert(full);
         if stays(&members, rounds) {
             members.push(line);
@@ -92,7 +90,7 @@ fn fill(
 
 fn figure(held: usize, [begun, full]: [f64; 2], claim: Option<usize>) -> Result<Figure, String> {
     let slower = full / begun;
-    if !(slower < SLOWER) {
+    if slower.is_nan() || slower >= SLOWER {
         return Err(format!("loads of the picked lines became {slower:.2} times as slow as those of the first ones"));
     }
     let value = (held * PAGE) as f64;
