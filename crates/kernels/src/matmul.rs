@@ -26,7 +26,7 @@ pub(crate) struct Matrix<T = f32> {
 ///
 /// # Safety
 /// The matrices must hold as many elements, and `out` must not overlap the others.
-pub(crate) unsafe fn product<T: Default + 'static>(
+pub(crate) unsafe fn product<T: Copy + Default + 'static>(
     [m, n, k]: [usize; 3],
     out: Matrix<T>,
     a: Matrix<T>,
