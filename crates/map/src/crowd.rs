@@ -31,9 +31,13 @@ const POOL: usize = 16 << 20;
 const CLAIMS: usize = 4;
 /// Loads of the full cycle may be slower than those of the first lines by so much.
 const SLOWER: f64 = 1.25;
+/// From so many lines on: fewer are within the first TLB's reach, and their loads are faster for that.
+const BEYOND_TLB: usize = 160;
+/// A knee comes early and never late, so that fewer lines than it says are too few.
+const LEAST_OF_KNEE: f64 = 0.85;
 
-/// Measures what the second level holds.
-pub(crate) fn measure(session: &mut Session) -> Result<Figure, String> {
+/// Measures what the second level holds; `knee` is where the latency curve says that it begins to miss.
+pub(crate) fn measure(session: &mut Session, knee: Option<f64>) -> Result<Figure, String> {
     (session.progress)("lines that the second level holds");
     let bytes = POOL.max(CLAIMS * session.facts.claims.l2.unwrap_or(0)).min(session.facts.memory.unwrap_or(POOL) / 2);
     let pages = if session.facts.huge.is_ok() { Pages::Huge } else { Pages::Small };
@@ -45,6 +49,9 @@ pub(crate) fn measure(session: &mut Session) -> Result<Figure, String> {
     session.random.shuffle(&mut others);
     let mut lines = Lines { arena: &arena, chase: Chase::linked(&arena)? };
     let (held, begun, full) = fill(&others, most, &mut |members, line| lines.loads(session, members, line))?;
+    if knee.is_some_and(|knee| ((held * PAGE) as f64) < LEAST_OF_KNEE * knee) {
+        return Err(format!("{held} lines a page apart stay, fewer than the knee says: something else is full first"));
+    }
     figure(held, [begun, full], session.facts.claims.l2)
 }
 
@@ -71,7 +78,9 @@ fn fill(others: &[usize], most: usize, time: &mut Time<'_>) -> Result<(usize, f6
     for &line in others.iter().skip(START - 1) {
         let rounds = time(&members, line)?;
         let full = rounds[0] / members.len() as f64;
-        begun.get_or_insert(full);
+        if members.len() >= BEYOND_TLB {
+            begun.get_or_insert(full);
+        }
         if stays(&members, rounds) {
             members.push(line);
             refused = 0;

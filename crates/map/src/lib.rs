@@ -272,7 +272,7 @@ fn second_level(session: &mut Session, map: &mut Map) {
             let _ = write!(text, "; {why}");
         }
     }
-    let held = crowd::measure(session);
+    let held = crowd::measure(session, of("capacity.L2"));
     let even = ways.is_ok();
     map.figures.extend(session.noted("memory.L2.ways", ways));
     let held = session.noted("capacity.L2 by picked lines", held);
