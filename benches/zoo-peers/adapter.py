@@ -6,6 +6,7 @@ ended with it.
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -19,6 +20,8 @@ import traceback
 LIMIT = 75.0
 # Files that a process may hold; those of the adapter are closed before a candidate runs.
 DESCRIPTORS = 4096
+# Stands for an infinite speed-up.
+ENDLESS = 1e9
 # Longest text kept of what a peer says.
 SAYS = 160
 
@@ -54,6 +57,10 @@ def answer(order, evaluate):
         verdict = "crashed" if in_time else "timed-out"
         found = {"verdict": verdict, "says": f"the evaluator's process ended with {status}" if in_time else "it hangs"}
     shutil.rmtree(folder, ignore_errors=True)
+    if not math.isfinite(found.get("speedup") or 1):
+        # A clock that a candidate stopped. JSON has no infinity.
+        found["says"] = f"it claims a speed-up of {found['speedup']}"
+        found["speedup"] = ENDLESS if found["speedup"] > 0 else None
     if found["verdict"] == "accepted" and (found.get("speedup") or 1) < 1:
         found["verdict"] = "slower"
     found["says"] = short(found.get("says"))

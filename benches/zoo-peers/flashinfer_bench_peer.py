@@ -13,7 +13,7 @@ try:
     VERSION = f"flashinfer-bench {importlib.metadata.version('flashinfer-bench')}"
     from flashinfer_bench.bench.runner.isolated_runner import IsolatedRunner
 
-    IsolatedRunner()
+    IsolatedRunner("/tmp")
     adapter.cannot_run(NAME, VERSION, "there is a CUDA device, and no task for one yet")
 except importlib.metadata.PackageNotFoundError:
     adapter.cannot_run(NAME, "none", "flashinfer-bench is not installed")

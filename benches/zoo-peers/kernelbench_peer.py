@@ -118,7 +118,7 @@ def evaluate(order, folder):
     if not valid:
         return {"verdict": "refused", "says": f"static: {'; '.join(sorted(errors))}"}
     context = {}
-    model, get_init_inputs, get_inputs = bench.load_original_model_and_inputs(MODELS[problem.name], context)
+    model, get_init_inputs, get_inputs = bench.load_original_model_and_inputs(MODELS[problem.name.removesuffix("-pool")], context)
     try:
         candidate = bench.load_custom_model(text, context)
     except Exception as error:

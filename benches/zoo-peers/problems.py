@@ -27,6 +27,8 @@ class Problem:
     calls: tuple
     arguments: tuple
     reference: object
+    # Whether a candidate may ask for a pool of threads: here that is a loop, as in a library that rooflab exports.
+    has_pool: bool = False
 
     def of(self, *roles):
         return [argument for argument in self.arguments if argument[1] in roles]
@@ -99,6 +101,22 @@ PROBLEMS = {
             reference=rms_norm_silu,
         ),
         Problem(
+            name="rms-norm-silu-pool",
+            entry="rms_norm_silu",
+            constants={"cols": 4096},
+            axis="rows",
+            sizes=(16, 48),
+            calls=(50, 20),
+            arguments=(
+                ("x", "input", ("rows", "cols")),
+                ("gate", "input", ("rows", "cols")),
+                ("weight", "input", ("cols",)),
+                ("out", "output", ("rows", "cols")),
+            ),
+            reference=rms_norm_silu,
+            has_pool=True,
+        ),
+        Problem(
             name="attention-prefill",
             entry="attention_prefill",
             constants={"heads_q": 16, "heads_kv": 8, "dim": 128},
@@ -142,6 +160,8 @@ def header(problem):
     """What stands before a candidate: the constants as macros, and the prototypes."""
     lines = ["#include <stddef.h>", "#include <stdint.h>"]
     lines += [f"#define {name.upper()} {value}" for name, value in problem.constants.items()]
+    if problem.has_pool:
+        lines.append(POOL)
     lines.append(f"void {problem.entry}({parameters(problem, problem.arguments, ('output', 'scratch'))});")
     if problem.of("packed"):
         packs = problem.of("weight", "packed")
@@ -181,6 +201,13 @@ def harness(problem):
         out=out[0], count=count(out),
     )
 
+
+POOL = """\
+#define ROOFLAB_THREADS 1
+typedef void rooflab_task(void *context, int64_t i);
+static inline void rooflab_parallel(int64_t count, rooflab_task *task, void *context) {
+    for (int64_t i = 0; i < count; i++) task(context, i);
+}"""
 
 HARNESS = """\
 {header}{weak}#include <stdio.h>

@@ -99,7 +99,7 @@ def definition(problem):
         axes=axes,
         inputs={argument[0]: tensor(argument) for argument in problem.of("input", "weight")},
         outputs={problem.output()[0]: tensor(problem.output())},
-        reference=REFERENCES[problem.name],
+        reference=REFERENCES[problem.name.removesuffix("-pool")],
     )
 
 

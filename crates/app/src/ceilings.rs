@@ -2,7 +2,7 @@
 //!
 //! Pure: a problem's work and a map in, names of probes and shares out. The floor itself is `score`'s.
 
-use model::{Estimate, Interval, Map, Seconds, ShapeJudgement, Work};
+use model::{Estimate, Interval, Map, Products, Seconds, ShapeJudgement, Work};
 use problems::Problem;
 use report::ScoreRow;
 use score::{Floor, Resource, Term};
@@ -86,10 +86,12 @@ fn bound(work: &Work, map: &Map) -> Option<Bound> {
         (Resource::Memory, _) => ("memory", "ceiling-read"),
         (Resource::Vector, "exp") => ("compute", "ceiling-exp"),
         (Resource::Vector, _) => ("compute", "ceiling-f32"),
+        (Resource::Matrix, _) => ("compute", "ceiling-bf16-matrix"),
     };
-    // The matrix unit could meet an f32 tolerance in split bf16: where there is one, it is the unit to beat.
+    // The matrix unit could meet an f32 tolerance in split bf16, too: where there is one, it is the unit to beat.
+    let name = if work.products == Products::F32 { "bf16-matrix, split" } else { "bf16-matrix" };
     let (unit, unit_time) = match floor.matrix_alone.filter(|_| kind == "compute") {
-        Some(time) => ("bf16-matrix, split".to_owned(), time),
+        Some(time) => (name.to_owned(), time),
         None => (term.name.clone(), term.seconds),
     };
     Some(Bound {
@@ -104,11 +106,7 @@ fn bound(work: &Work, map: &Map) -> Option<Bound> {
 
 /// The heaviest term of the resource that the floor is made of.
 fn heaviest(floor: &Floor) -> Option<&Term> {
-    let resource = match floor.bound {
-        score::Bound::Compute => Resource::Vector,
-        score::Bound::Memory => Resource::Memory,
-    };
-    let terms = floor.terms.iter().filter(|term| term.resource == resource);
+    let terms = floor.terms.iter().filter(|term| term.resource == floor.resource);
     terms.max_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0))
 }
 
@@ -119,7 +117,7 @@ mod tests {
     use model::{Bytes, Count, Flop};
 
     fn work(flop: f64, bytes: f64, exp: f64) -> Work {
-        Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp) }
+        Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp), ..Work::default() }
     }
 
     #[test]

@@ -12,4 +12,18 @@ pub struct Work {
     pub bytes: Bytes,
     /// Evaluations of exp (or a function as costly).
     pub exp: Count,
+    /// Type of the products' operands that the problem's tolerance allows.
+    #[serde(default)]
+    pub products: Products,
+}
+
+/// In which type the factors of a product may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Products {
+    /// IEEE single.
+    #[default]
+    F32,
+    /// bfloat16, summed in f32: what matrix units take.
+    Bf16,
 }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::inline_always, reason = "what is not inlined into a path with vectors is not compiled for them")]
 
+use crate::bf16;
 use crate::problem::{Dtype, Problem};
 use crate::workload::SplitMix;
 
@@ -44,6 +45,12 @@ impl Problem {
             }
             (Dtype::F32, Distribution::Uniform { .. }) => {
                 fill(out, move |i| (stream.uniform(i) * scale as f32 + shift as f32).to_ne_bytes());
+            }
+            (Dtype::Bf16, Distribution::Normal { .. }) => {
+                fill(out, move |i| bf16::nearest(stream.normal(i) * scale as f32 + shift as f32));
+            }
+            (Dtype::Bf16, Distribution::Uniform { .. }) => {
+                fill(out, move |i| bf16::nearest(stream.uniform(i) * scale as f32 + shift as f32));
             }
             (Dtype::F64, _) => fill(out, move |i| (stream.wide(i, distribution) * scale + shift).to_ne_bytes()),
             (Dtype::I32, _) => {

@@ -89,7 +89,7 @@ pub(crate) struct WorkTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ToleranceTable {
-    pub(crate) rule: crate::ToleranceRule,
+    pub(crate) rule: Spanned<crate::ToleranceRule>,
     pub(crate) factor: Spanned<f64>,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Must not look at answers: it shapes inputs and names rules.
 
+use crate::bf16;
 use crate::problem::{Dtype, Problem, Role};
 use model::Workload;
 use serde::Deserialize;
@@ -122,20 +123,33 @@ impl Problem {
     pub fn draw_as(&self, family: Family, (argument, workload): (usize, &Workload), key: u64, out: &mut [u8]) {
         self.draw(argument, key, out);
         let target = &self.arguments[argument];
-        if family == Family::Declared || target.role != Role::Activation || target.dtype != Dtype::F32 {
+        if family == Family::Declared || target.role != Role::Activation {
             return;
         }
         let scope = self.scope(workload);
         let row = target.shape.last().and_then(|last| last.count(&scope).ok()).unwrap_or(1);
-        bend(family, row, out.as_chunks_mut().0);
+        match target.dtype {
+            Dtype::F32 => bend((family, row), out.as_chunks_mut().0, (f32::from_ne_bytes, f32::to_ne_bytes)),
+            Dtype::Bf16 => bend((family, row), out.as_chunks_mut().0, (bf16::widened, bf16::nearest)),
+            Dtype::F64 | Dtype::I32 => {}
+        }
     }
 }
 
-/// Turns the declared draw into a family's.
-fn bend(family: Family, row: usize, values: &mut [[u8; 4]]) {
+/// How an element is read and written.
+type Element<const SIZE: usize> = (fn([u8; SIZE]) -> f32, fn(f32) -> [u8; SIZE]);
+
+/// Turns the declared draw into a family's. `read` and `write` are the element's.
+fn bend<const SIZE: usize>(
+    (family, row): (Family, usize),
+    values: &mut [[u8; SIZE]],
+    (read, write): Element<SIZE>,
+) {
+    // Neighbours differ by four steps of bf16, or by 1/1024 where the type is finer.
+    let apart = if SIZE == 2 { 1.0 / 32.0 } else { 1.0 / 1024.0 };
     let mut first = 0.0;
     for (i, bytes) in values.iter_mut().enumerate() {
-        let x = f32::from_ne_bytes(*bytes);
+        let x = read(*bytes);
         let starts = match family {
             Family::Cancelling => i % 2 == 0,
             _ => i % row == 0,
@@ -153,10 +167,10 @@ fn bend(family: Family, row: usize, values: &mut [[u8; 4]]) {
             Family::Sparse if (i as u32).wrapping_mul(0x9e37_79b1) >> 28 == 0 => x,
             Family::Sparse => 0.0,
             Family::Cancelling if starts => x,
-            Family::Cancelling => -first * (1.0 + 1.0 / 1024.0),
+            Family::Cancelling => -first * (1.0 + apart),
             Family::Denormal => x * f32::MIN_POSITIVE,
         };
-        *bytes = bent.to_ne_bytes();
+        *bytes = write(bent);
     }
 }
 
@@ -166,7 +180,7 @@ mod tests {
 
     fn bent(family: Family, row: usize, values: &[f32]) -> Vec<f32> {
         let mut bytes: Vec<[u8; 4]> = values.iter().map(|x| x.to_ne_bytes()).collect();
-        bend(family, row, &mut bytes);
+        bend((family, row), &mut bytes, (f32::from_ne_bytes, f32::to_ne_bytes));
         bytes.into_iter().map(f32::from_ne_bytes).collect()
     }
 

@@ -4,7 +4,7 @@
 
 use crate::expression::{Expression, Scope};
 use crate::{Distribution, ProblemError};
-use model::{Bytes, Count, Digest, Flop, Language, Seconds, Work, Workload};
+use model::{Bytes, Count, Digest, Flop, Language, Products, Seconds, Work, Workload};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct Problem {
     pub baselines: Vec<Baseline>,
     /// How the tolerance is derived.
     pub rule: ToleranceRule,
-    /// The tolerance over the oracle's own f32 error.
+    /// The tolerance over the error that the rule finds.
     pub factor: f64,
     /// Rules for special values, and families of inputs beside the declared draw.
     pub numerics: crate::Numerics,
@@ -85,6 +85,8 @@ pub struct Argument {
 pub enum Dtype {
     /// IEEE single.
     F32,
+    /// bfloat16: the upper half of an f32.
+    Bf16,
     /// IEEE double.
     F64,
     /// 32-bit integer.
@@ -95,24 +97,32 @@ impl Dtype {
     /// Size of one element, bytes.
     pub fn size(self) -> usize {
         match self {
+            Self::Bf16 => 2,
             Self::F32 | Self::I32 => 4,
             Self::F64 => 8,
         }
     }
 
-    /// Its name in Rust, and ours.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
+            Self::Bf16 => "bf16",
             Self::F64 => "f64",
             Self::I32 => "i32",
         }
     }
 
-    /// Its name in C.
+    /// The type of its bits in Rust.
+    pub fn rust(self) -> &'static str {
+        if self == Self::Bf16 { "u16" } else { self.name() }
+    }
+
+    /// The type of its bits in C.
     pub fn c(self) -> &'static str {
         match self {
             Self::F32 => "float",
+            Self::Bf16 => "uint16_t",
             Self::F64 => "double",
             Self::I32 => "int32_t",
         }
@@ -191,6 +201,18 @@ pub enum BaselineCode {
 pub enum ToleranceRule {
     /// A factor over the error of the same oracle run in f32.
     OracleF32,
+    /// A factor over what one rounding of every input to bf16 does to the answer.
+    OracleBf16,
+}
+
+impl ToleranceRule {
+    /// The type of a product's factors that an answer within the tolerance can be made from.
+    fn products(self) -> Products {
+        match self {
+            Self::OracleF32 => Products::F32,
+            Self::OracleBf16 => Products::Bf16,
+        }
+    }
 }
 
 /// What may be spent.
@@ -274,6 +296,7 @@ impl Problem {
             flop: Flop(self.flop.evaluate(&scope)),
             bytes: Bytes(self.bytes.evaluate(&scope)),
             exp: Count(self.exp.evaluate(&scope)),
+            products: self.rule.products(),
         }
     }
 

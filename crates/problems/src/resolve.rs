@@ -114,6 +114,7 @@ impl Resolver<'_> {
         let workloads = self.workloads(&axes)?;
         let arguments = m.arguments.iter().map(|a| self.argument(a, &known)).collect::<Result<Vec<_>>>()?;
         self.one_output(&arguments)?;
+        self.rule_fits(&arguments)?;
         Ok(Problem {
             name: m.name.get_ref().clone(),
             title: m.title.clone(),
@@ -126,7 +127,7 @@ impl Resolver<'_> {
             arguments,
             workloads,
             baselines: parts.baselines,
-            rule: m.tolerance.rule,
+            rule: *m.tolerance.rule.get_ref(),
             factor: self.positive(&m.tolerance.factor, "the tolerance's factor")?,
             numerics: m.numerics.clone(),
             counting: self.counting()?,
@@ -340,6 +341,16 @@ impl Resolver<'_> {
             return Err(self.page.error(Some(span), "outputs of this type can't be checked yet", help));
         }
         Ok(())
+    }
+
+    fn rule_fits(&self, arguments: &[Argument]) -> Result<()> {
+        let has_bf16 = arguments.iter().any(|a| a.role.is_input() && a.dtype == crate::Dtype::Bf16);
+        if *self.manifest.tolerance.rule.get_ref() == crate::ToleranceRule::OracleF32 || has_bf16 {
+            return Ok(());
+        }
+        let help = "make an input bf16, or take rule = \"oracle-f32\"";
+        let span = self.manifest.tolerance.rule.span();
+        Err(self.page.error(Some(span), "the rule oracle-bf16 needs an input in bf16", help))
     }
 
     fn positive(&self, value: &Spanned<f64>, what: &str) -> Result<f64> {

@@ -45,7 +45,7 @@ impl Problem {
     pub fn rust_parameters(&self) -> String {
         let buffers = self.call_arguments().into_iter().map(|(i, read_only)| {
             let argument = &self.arguments[i];
-            format!("{}: {} {}", argument.name, pointer(read_only), argument.dtype.name())
+            format!("{}: {} {}", argument.name, pointer(read_only), argument.dtype.rust())
         });
         let sizes = self.axes.iter().map(|axis| format!("{}: i64", axis.name));
         buffers.chain(sizes).collect::<Vec<_>>().join(", ")
@@ -53,7 +53,7 @@ impl Problem {
 
     fn rust_values(&self, arguments: &[(usize, bool)]) -> String {
         let buffers = arguments.iter().map(|(i, read_only)| {
-            format!("*b.add({i}) as {} {}", pointer(*read_only), self.arguments[*i].dtype.name())
+            format!("*b.add({i}) as {} {}", pointer(*read_only), self.arguments[*i].dtype.rust())
         });
         let sizes = (0..self.axes.len()).map(|i| format!("*s.add({i})"));
         buffers.chain(sizes).collect::<Vec<_>>().join(", ")

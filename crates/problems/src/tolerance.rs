@@ -1,4 +1,4 @@
-//! How wrong an answer may be: a factor over what the oracle itself gets wrong in f32.
+//! How wrong an answer may be: a factor over what the oracle itself gets wrong at the problem's type.
 //!
 //! Must not look at how an answer was made. NaN and infinity never pass.
 
@@ -27,7 +27,7 @@ const DRAWS: usize = 4;
 const ROWS_A_DRAW: usize = 16;
 
 impl Tolerance {
-    /// Derives the tolerance at `workload` from the oracle's f32 error on inputs drawn from `seed`.
+    /// Derives the tolerance at `workload` from the oracle's error, by the problem's rule, on inputs drawn from `seed`.
     ///
     /// # Errors
     /// When the oracle's answer isn't finite, or, at a shape that is not an edge, a trivial answer would pass
@@ -57,9 +57,9 @@ impl Tolerance {
         let mut worst = Deviation { element: HALF_STEP, row: HALF_STEP };
         for _ in 0..DRAWS {
             let sample = Sample::draw(problem, (workload, family), coins.next(), ROWS_A_DRAW);
-            let (want, single) = (sample.want(oracle)?, sample.single(oracle));
-            for (want, single) in want.chunks_exact(row_length).zip(single.chunks_exact(row_length)) {
-                let deviation = Deviation::of(want, single.iter().copied());
+            let (want, rough) = (sample.want(oracle)?, sample.rough(oracle, coins.next()));
+            for (want, rough) in want.chunks_exact(row_length).zip(rough.chunks_exact(row_length)) {
+                let deviation = Deviation::of(want, rough.iter().copied());
                 worst = Deviation { element: worst.element.max(deviation.element), row: worst.row.max(deviation.row) };
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! Must not accept a problem by default: every answer here has to be seen to fail.
 
-use crate::problem::{Dtype, Problem};
+use crate::bf16;
+use crate::problem::{Dtype, Problem, ToleranceRule};
 use crate::tolerance::check_rows;
 use crate::workload::SplitMix;
 use crate::{Family, Oracle, ProblemError, Tolerance};
@@ -94,11 +95,37 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// The f32 answer.
-    pub(crate) fn single(&self, oracle: &Oracle) -> Vec<f32> {
+    /// The answer with the error that the problem's rule takes as its measure; `key` picks what is left to chance.
+    pub(crate) fn rough(&self, oracle: &Oracle, key: u64) -> Vec<f32> {
         let mut out = vec![f32::NAN; self.elements()];
-        oracle.rows_f32(self.workload, &self.slices(), &self.rows, &mut out);
+        match self.problem.rule {
+            ToleranceRule::OracleF32 => oracle.rows_f32(self.workload, &self.slices(), &self.rows, &mut out),
+            ToleranceRule::OracleBf16 => {
+                oracle.rows_f32(self.workload, &self.moved(key).slices(), &self.rows, &mut out);
+            }
+        }
         out
+    }
+
+    /// Every twelfth element of a bf16 input, by chance, one step up or down: the variance of a rounding, which is a
+    /// twelfth of a squared step.
+    fn moved(&self, key: u64) -> Self {
+        const ONE_IN: usize = 12;
+        let mut coins = SplitMix(key);
+        let inputs = self.inputs.iter().map(|input| {
+            let mut copy = input.copy();
+            if self.problem.arguments[input.argument].dtype == Dtype::Bf16 {
+                for element in copy.bytes_mut().as_chunks_mut::<2>().0 {
+                    match coins.below(2 * ONE_IN) {
+                        0 => *element = bf16::neighbour(*element, true),
+                        1 => *element = bf16::neighbour(*element, false),
+                        _ => {}
+                    }
+                }
+            }
+            copy
+        });
+        Self { inputs: inputs.collect(), rows: self.rows.clone(), ..*self }
     }
 
     /// Every answer that must fail, with its name.
@@ -114,7 +141,7 @@ impl<'a> Sample<'a> {
             ),
         ];
         for input in &self.inputs {
-            if self.problem.arguments[input.argument].dtype == Dtype::F32 {
+            if matches!(self.problem.arguments[input.argument].dtype, Dtype::F32 | Dtype::Bf16) {
                 let name = format!("a copy of `{}`", self.problem.arguments[input.argument].name);
                 answers.push((name, self.copy(input, length)));
             }
@@ -124,32 +151,44 @@ impl<'a> Sample<'a> {
             Sample { rows: self.rows.clone(), ..Sample::draw(self.problem, (self.workload, self.family), other, ROWS) };
         answers.push(("the answer to other inputs".to_owned(), narrow(elsewhere.want(oracle)?)));
         if let Some(rounded) = self.rounded() {
-            answers.push(("the answer to inputs rounded to 11 bits".to_owned(), narrow(rounded.want(oracle)?)));
+            let bits = if self.problem.rule == ToleranceRule::OracleBf16 { 4 } else { 11 };
+            answers.push((format!("the answer to inputs rounded to {bits} bits"), narrow(rounded.want(oracle)?)));
         }
         Ok(answers)
     }
 
     /// The elements of `input` at the output's own positions, wrapped around.
     fn copy(&self, input: &Input, length: usize) -> Vec<f32> {
-        let values = input.bytes().as_chunks::<4>().0;
+        let values: Vec<f32> = match self.problem.arguments[input.argument].dtype {
+            Dtype::Bf16 => input.bytes().as_chunks().0.iter().copied().map(bf16::widened).collect(),
+            _ => input.bytes().as_chunks().0.iter().copied().map(f32::from_ne_bytes).collect(),
+        };
         let row = |row: &i64| *row as usize * length..(*row as usize + 1) * length;
-        let at = |i: usize| f32::from_ne_bytes(values[i % values.len()]);
-        self.rows.iter().flat_map(row).map(at).collect()
+        self.rows.iter().flat_map(row).map(|i| values[i % values.len()]).collect()
     }
 
-    /// The same with every f32 input rounded to the 11 significant bits of f16 and TF32; none when nothing changes.
+    /// The same with every f32 input rounded to the 11 significant bits of f16 and TF32, every bf16 input to the 4 of fp8
+    /// (E4M3); none when nothing changes.
     fn rounded(&self) -> Option<Self> {
         const DROPPED: u32 = 13;
+        const DROPPED_OF_BF16: u16 = 4;
         let mut changed = false;
         let inputs = self.inputs.iter().map(|input| {
-            let mut copy = Input::new(input.argument, input.length);
-            copy.bytes_mut().copy_from_slice(input.bytes());
+            let mut copy = input.copy();
             if self.problem.arguments[input.argument].dtype == Dtype::F32 {
                 for word in copy.bytes_mut().as_chunks_mut::<4>().0 {
                     let bits = u32::from_ne_bytes(*word);
                     let rounded = bits.wrapping_add(1 << (DROPPED - 1)) & !((1 << DROPPED) - 1);
                     changed |= rounded != bits;
                     *word = rounded.to_ne_bytes();
+                }
+            }
+            if self.problem.arguments[input.argument].dtype == Dtype::Bf16 {
+                for half in copy.bytes_mut().as_chunks_mut::<2>().0 {
+                    let bits = u16::from_ne_bytes(*half);
+                    let rounded = bits.wrapping_add(1 << (DROPPED_OF_BF16 - 1)) & !((1 << DROPPED_OF_BF16) - 1);
+                    changed |= rounded != bits;
+                    *half = rounded.to_ne_bytes();
                 }
             }
             copy
@@ -173,6 +212,12 @@ impl Input {
         const ALIGNMENT: usize = 64;
         let store = vec![0; length + ALIGNMENT];
         Self { argument, start: store.as_ptr().align_offset(ALIGNMENT), store, length }
+    }
+
+    fn copy(&self) -> Self {
+        let mut copy = Self::new(self.argument, self.length);
+        copy.bytes_mut().copy_from_slice(self.bytes());
+        copy
     }
 
     fn bytes(&self) -> &[u8] {

@@ -2,7 +2,7 @@
 //!
 //! Must not call a compiler. The texts depend on the problem and the candidate alone.
 
-use crate::problem::{Argument, Problem, Role};
+use crate::problem::{Argument, Dtype, Problem, Role};
 use model::{Language, Source};
 use std::fmt::Write;
 
@@ -12,6 +12,19 @@ const POOL: &str = "\
    calls have returned. In a task it is an ordinary loop. */
 typedef void rooflab_task(void *context, int64_t i);
 void rooflab_parallel(int64_t count, rooflab_task *task, void *context);";
+
+/// How a candidate, and the oracle, may read and write bf16.
+const BF16: &str = "\
+/* bfloat16 is the upper half of a float: its bits are in a uint16_t. Rounds to the nearest, to even in a tie. */
+static inline float rooflab_from_bf16(uint16_t x) {
+    union { uint32_t bits; float value; } as = { (uint32_t)x << 16 };
+    return as.value;
+}
+static inline uint16_t rooflab_to_bf16(float x) {
+    union { float value; uint32_t bits; } as = { x };
+    return (uint16_t)((as.bits + 0x7fffu + (as.bits >> 16 & 1u)) >> 16);
+}
+";
 
 /// The pool's end in the library: the runner sets the pointer. Elsewhere, in a library that was exported, it is a loop.
 const PARALLEL: &str = "\
@@ -33,6 +46,9 @@ impl Problem {
         let mut text = format!("#ifndef {guard}\n#define {guard}\n#include <stddef.h>\n#include <stdint.h>\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "#define {} {value}", name.to_uppercase());
+        }
+        if self.arguments.iter().any(|argument| argument.dtype == Dtype::Bf16) {
+            text.push_str(BF16);
         }
         text.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         if self.threads > 0 {

@@ -51,7 +51,7 @@ fn mistakes_are_shown_where_they_are() {
     check("rows = 64", "row = 64", "`row` is not an axis", "64");
     check("[[workload]]\nrows = 64", "[[workload]]\nrows = 4000", "less work than the workload before", "[[workload]]");
     check("rows = [1,", "cols = [1,", "`cols` is not an axis", "[1, 2, 3, 17, 127]");
-    check("dtype = \"f32\"", "dtype = \"bf16\"", "unknown variant `bf16`", "\"bf16\"");
+    check("dtype = \"f32\"", "dtype = \"fp8\"", "unknown variant `fp8`", "\"fp8\"");
     check("role = \"weight\"", "role = \"wait\"", "unknown variant `wait`", "\"wait\"");
     check(output, &output.replace("output", "scratch"), "the outputs can't be checked", "");
     check(
@@ -72,6 +72,7 @@ fn mistakes_are_shown_where_they_are() {
     check("row_length = \"cols\"", "row_length = \"2 * cols\"", "are not the 65536 elements of `out`", "\"rows\"");
     check("flop = \"2 *", "flop = \"-2 *", "at rows=64", "\"-2 * rows * cols\"");
     check("counting = \"One", "counting = \"\" # ", "not stated", "\"\"");
+    check("\"oracle-f32\"", "\"oracle-bf16\"", "needs an input in bf16", "\"oracle-bf16\"");
     check("factor = 16", "factor = 0.0", "must be above 0", "0.0");
     check("rule = \"oracle-f32\"", "rule = \"1e-3\"", "unknown variant `1e-3`", "\"1e-3\"");
     check("file = \"baselines/naive.c\"", "", "needs one place for its code", "[[baseline]]");

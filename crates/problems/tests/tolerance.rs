@@ -157,6 +157,22 @@ fn attention() {
 }
 
 #[test]
+fn attention_in_bf16() {
+    let variants = [
+        ("naive", "", true),
+        ("f32-weights", "#define P_DROPPED 0", true),
+        ("bf16-weights", "", true),
+        ("polynomial", "#define EXP polynomial_exp", true),
+        ("bf16-scores", "#define S_DROPPED 16", true),
+        ("fp8-weights", "#define P_DROPPED 20", false),
+        ("fp8", "#define DROPPED 20", false),
+        ("sparse", "#define SKIP 1e-2f", false),
+    ];
+    check("attention-prefill-bf16", 1, &variants);
+    check_families("attention-prefill-bf16", 0, &[("bf16-weights", ""), ("polynomial", "#define EXP polynomial_exp")]);
+}
+
+#[test]
 fn rms_norm() {
     let variants = [
         ("naive", "", true),

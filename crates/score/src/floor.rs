@@ -2,7 +2,9 @@
 //!
 //! Must not know how a ceiling was measured.
 
-use model::{Bytes, BytesPerSecond, Count, CountPerSecond, Flop, FlopPerSecond, Map, MemoryCeiling, Seconds, Work};
+use model::{
+    Bytes, BytesPerSecond, Count, CountPerSecond, Flop, FlopPerSecond, Map, MemoryCeiling, Products, Seconds, Work,
+};
 use serde::{Deserialize, Serialize};
 
 /// Why there is no floor.
@@ -48,6 +50,8 @@ pub enum Figure {
 pub enum Resource {
     /// The vector unit's ports: multiply-adds and exp share them.
     Vector,
+    /// The matrix unit, for products of bf16.
+    Matrix,
     /// The path to the level of memory that holds the working set.
     Memory,
 }
@@ -55,7 +59,7 @@ pub enum Resource {
 /// One term of a floor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Term {
-    /// `f32`, `exp`, or the level of memory.
+    /// `f32`, `bf16-matrix`, `exp`, or the level of memory.
     pub name: String,
     /// What it occupies.
     pub resource: Resource,
@@ -78,11 +82,14 @@ pub enum Bound {
 pub struct Floor {
     /// Every term that is not zero.
     pub terms: Vec<Term>,
-    /// The floor with every term, in f32 on the vector unit: the largest sum over a resource.
+    /// The floor with every term, in f32 on the vector unit, or on the matrix unit where the work's products are bf16: the
+    /// largest sum over a resource.
     pub seconds: Seconds,
-    /// Which resource that is.
+    /// Arithmetic or data movement.
     pub bound: Bound,
-    /// The FLOP alone, on the matrix unit at its best window, at f32's tolerance: three bf16 products each
+    /// Which resource that is.
+    pub resource: Resource,
+    /// The FLOP alone, on the matrix unit at its best window; at f32's tolerance with three bf16 products each
     /// ([`SPLIT_PRODUCTS`]). Absent when the map has no such unit or the op has no FLOP. Below `seconds` where that
     /// unit is faster.
     pub matrix_alone: Option<Seconds>,
@@ -105,12 +112,15 @@ pub fn floor(work: &Work, map: &Map) -> Result<Floor, ScoreError> {
     let rates = Rates::of(work, map, Figure::Sustained)?;
     let terms = rates.terms(work);
     let sum = |resource: Resource| terms.iter().filter(|term| term.resource == resource).map(|term| term.seconds).sum();
-    let (vector, memory): (Seconds, Seconds) = (sum(Resource::Vector), sum(Resource::Memory));
-    let bound = if vector > memory { Bound::Compute } else { Bound::Memory };
+    let sums: [(Resource, Seconds); 3] =
+        [Resource::Memory, Resource::Vector, Resource::Matrix].map(|resource| (resource, sum(resource)));
+    // The first of equals: memory.
+    let (resource, seconds) = sums.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or(sums[0]);
     Ok(Floor {
-        seconds: vector.max(memory),
-        bound,
-        matrix_alone: rates.split(work),
+        seconds,
+        bound: if resource == Resource::Memory { Bound::Memory } else { Bound::Compute },
+        resource,
+        matrix_alone: rates.matrix_alone(work),
         intensity: work.flop.0 / work.bytes.0,
         terms,
     })
@@ -121,9 +131,10 @@ pub fn fraction(floor: &Floor, time: Seconds) -> Option<f64> {
     (time.0 > 0.0 && time.0.is_finite()).then(|| floor.seconds / time)
 }
 
-/// A call faster than this is quarantined: faster than the fastest unit that could meet an f32 tolerance.
+/// A call faster than this is quarantined: faster than the fastest unit that could meet the tolerance.
 ///
-/// Burst figures, 5 % off, and the fastest of two ways: all in f32 on the vector unit; or, where there is a matrix unit,
+/// Burst figures, 5 % off. For products in bf16 that is the matrix unit beside the exp, or the vector unit where there is
+/// none. For f32 it is the fastest of two ways: all in f32 on the vector unit; or, where there is a matrix unit,
 /// the FLOP in split bf16 on it ([`SPLIT_PRODUCTS`]) while the vector unit does the exp. Either way memory has to
 /// deliver. An algorithm that needs fewer FLOP than the problem counts (Strassen's) would be quarantined as well, which
 /// is what a deeper check is for.
@@ -136,7 +147,10 @@ pub fn quarantine_limit(work: &Work, map: &Map) -> Result<Seconds, ScoreError> {
         |name: &str| rates.terms(work).iter().find(|term| term.name == name).map_or(Seconds(0.0), |term| term.seconds);
     let memory: Seconds = rates.terms(work).iter().filter(|t| t.resource == Resource::Memory).map(|t| t.seconds).sum();
     let vector = (of("f32") + of("exp")).max(memory);
-    let fastest = match rates.split(work) {
+    let fastest = match rates.matrix_alone(work) {
+        _ if work.products == Products::Bf16 => {
+            [of("bf16-matrix"), memory].into_iter().fold(of("f32") + of("exp"), Seconds::max)
+        }
         Some(matrix) if matrix.max(of("exp")).max(memory) < vector => matrix.max(of("exp")).max(memory),
         _ => vector,
     };
@@ -153,7 +167,7 @@ struct Rates {
 
 impl Rates {
     fn of(work: &Work, map: &Map, figure: Figure) -> Result<Self, ScoreError> {
-        let Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp) } = *work;
+        let Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp), .. } = *work;
         for (what, value) in [("flop", flop), ("bytes", bytes), ("exp", exp)] {
             if !(value >= 0.0 && value.is_finite()) || (what == "bytes" && value == 0.0) {
                 return Err(ScoreError::Work { what, value });
@@ -186,15 +200,25 @@ impl Rates {
 
     fn terms(&self, work: &Work) -> Vec<Term> {
         let vector = |name: &str, seconds| Term { name: name.to_owned(), resource: Resource::Vector, seconds };
-        let f32 = self.f32.map(|rate| vector("f32", work.flop / rate));
+        let matrix = self.matrix.filter(|_| work.products == Products::Bf16);
+        let f32 = self.f32.filter(|_| matrix.is_none()).map(|rate| vector("f32", work.flop / rate));
+        let matrix = matrix.map(|rate| Term {
+            name: "bf16-matrix".to_owned(),
+            resource: Resource::Matrix,
+            seconds: work.flop / rate,
+        });
         let exp = self.exp.map(|rate| vector("exp", work.exp / rate));
         let (level, rate) = &self.memory;
         let memory = Term { name: level.clone(), resource: Resource::Memory, seconds: work.bytes / *rate };
-        f32.into_iter().chain(exp).chain([memory]).collect()
+        f32.into_iter().chain(matrix).chain(exp).chain([memory]).collect()
     }
 
-    fn split(&self, work: &Work) -> Option<Seconds> {
-        self.matrix.map(|rate| work.flop * SPLIT_PRODUCTS / rate)
+    fn matrix_alone(&self, work: &Work) -> Option<Seconds> {
+        let products = match work.products {
+            Products::F32 => SPLIT_PRODUCTS,
+            Products::Bf16 => 1.0,
+        };
+        self.matrix.map(|rate| work.flop * products / rate)
     }
 }
 
@@ -285,7 +309,7 @@ mod tests {
     }
 
     fn work(flop: f64, bytes: f64, exp: f64) -> Work {
-        Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp) }
+        Work { flop: Flop(flop), bytes: Bytes(bytes), exp: Count(exp), ..Work::default() }
     }
 
     #[test]
@@ -355,6 +379,26 @@ mod tests {
         check(Some(1e11), work(1e9, 1e6, 1e6), 8.8e-3 * 0.95);
         // Memory at its best, 12 GB/s, whatever the unit.
         check(Some(1e12), work(1e6, 1.2e8, 0.0), 0.01 * 0.95);
+    }
+
+    #[test]
+    fn products_in_bf16_are_the_matrix_units() {
+        let bf16 = |exp: f64| Work { products: Products::Bf16, ..work(1e9, 1e6, exp) };
+        let check = |matrix: Option<f64>, exp: f64, (seconds, limit): (f64, f64), resource: Resource| {
+            let mut map = map();
+            map.compute.extend(matrix.map(|burst| compute("bf16-matrix", burst / 2.0, burst)));
+            let floor = floor(&bf16(exp), &map).unwrap();
+            assert!((floor.seconds.0 / seconds - 1.0).abs() < 1e-12, "{floor:?}");
+            assert_eq!(floor.resource, resource, "{floor:?}");
+            assert_eq!(floor.matrix_alone, matrix.map(|rate| Seconds(1e9 / rate)));
+            let found = quarantine_limit(&bf16(exp), &map).unwrap();
+            assert!((found.0 / (0.95 * limit) - 1.0).abs() < 1e-12, "{found:?}");
+        };
+        // 1e9 FLOP at 1 TFLOP/s: 1 ms; 1e5 exp beside it take 0.1 ms, 5e6 take 5 ms, 4 in a burst.
+        check(Some(1e12), 1e5, (1e-3, 1e-3), Resource::Matrix);
+        check(Some(1e12), 5e6, (5e-3, 4e-3), Resource::Vector);
+        // Without the unit all of it is the vector unit's.
+        check(None, 1e6, (0.011, 8.8e-3), Resource::Vector);
     }
 
     #[test]

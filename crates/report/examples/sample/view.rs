@@ -89,6 +89,7 @@ fn work(length: f64) -> Work {
         flop: Flop(2.0 * 2.0 * 128.0 * 16.0 * length * (length + 1.0) / 2.0),
         bytes: Bytes(4.0 * 128.0 * length * (16.0 + 16.0 + 8.0 + 8.0)),
         exp: Count(16.0 * length * (length + 1.0) / 2.0),
+        ..Work::default()
     }
 }
 
