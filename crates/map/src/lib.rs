@@ -262,6 +262,7 @@ fn level_latency(curve: &Curve, level: &Level, knees: &[Joint]) -> Option<Figure
 /// a knee that contradicts the claim.
 fn second_level(session: &mut Session, map: &mut Map) {
     let of = |name: &str| map.figure(name).map(|figure| figure.value);
+    let knee = of("capacity.L2");
     let ways = match (of("latency.L2"), of("latency.LLC")) {
         (Some(second), Some(beyond)) => translation::second_ways(session, [second, beyond]),
         _ => Err("there is no level beyond the second to tell it by".to_owned()),
@@ -272,7 +273,7 @@ fn second_level(session: &mut Session, map: &mut Map) {
             let _ = write!(text, "; {why}");
         }
     }
-    let held = crowd::measure(session, of("capacity.L2"));
+    let held = crowd::measure(session, knee);
     let even = ways.is_ok();
     map.figures.extend(session.noted("memory.L2.ways", ways));
     let held = session.noted("capacity.L2 by picked lines", held);
