@@ -1,7 +1,5 @@
 //! `matmul-gemm`, the stock baseline of matmul-small-m: the `gemm` crate's product as a library would call it.
 //!
-//! `matmul-gemm-f64` is the same in double precision, and nobody's baseline: a witness of the f64 ceiling.
-//!
 //! Buffers `[x, w, packed, y]`, sizes `[m]`: y[m][N] = x[m][K] w[K][N]. `packed` is not used: a stock library that is
 //! handed plain weights packs what it needs on every call.
 
@@ -14,8 +12,8 @@ pub(crate) const N: usize = 3072;
 
 /// A matrix in memory: element (i, j) lies at `i * rows + j * columns`.
 #[derive(Clone, Copy)]
-pub(crate) struct Matrix<T = f32> {
-    pub(crate) data: *mut T,
+pub(crate) struct Matrix {
+    pub(crate) data: *mut f32,
     /// Elements from one row to the next.
     pub(crate) rows: usize,
     /// Elements from one column to the next.
@@ -26,13 +24,7 @@ pub(crate) struct Matrix<T = f32> {
 ///
 /// # Safety
 /// The matrices must hold as many elements, and `out` must not overlap the others.
-pub(crate) unsafe fn product<T: Copy + Default + 'static>(
-    [m, n, k]: [usize; 3],
-    out: Matrix<T>,
-    a: Matrix<T>,
-    b: Matrix<T>,
-    factor: T,
-) {
+pub(crate) unsafe fn product([m, n, k]: [usize; 3], out: Matrix, a: Matrix, b: Matrix, factor: f32) {
     unsafe {
         gemm::gemm(
             m,
@@ -48,7 +40,7 @@ pub(crate) unsafe fn product<T: Copy + Default + 'static>(
             b.data,
             b.columns as isize,
             b.rows as isize,
-            T::default(),
+            0.0,
             factor,
             false,
             false,
@@ -62,14 +54,6 @@ pub(crate) unsafe fn product<T: Copy + Default + 'static>(
 pub(crate) unsafe fn matmul_gemm(buffers: *const *mut u8, sizes: *const i64) {
     unsafe {
         let matrix = |i: usize, rows| Matrix { data: (*buffers.add(i)).cast(), rows, columns: 1 };
-        product([first(sizes) as usize, N, K], matrix(3, N), matrix(0, K), matrix(1, N), 1.0);
-    }
-}
-
-/// `matmul-gemm-f64`.
-pub(crate) unsafe fn matmul_gemm_f64(buffers: *const *mut u8, sizes: *const i64) {
-    unsafe {
-        let matrix = |i: usize, rows| Matrix::<f64> { data: (*buffers.add(i)).cast(), rows, columns: 1 };
         product([first(sizes) as usize, N, K], matrix(3, N), matrix(0, K), matrix(1, N), 1.0);
     }
 }
@@ -93,18 +77,6 @@ mod tests {
                 }
             }
             assert_close(&buffers[3].read::<f32>(), &expected, 1e-5);
-        }
-    }
-    #[test]
-    fn double_products_are_right() {
-        let (x, w) = (random(2 * K, 3), random(K * N, 4));
-        let wide = |a: &[f32]| a.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
-        let mut buffers = [Buffer::of(&wide(&x)), Buffer::of(&wide(&w)), Buffer::zeroed(64), Buffer::zeroed(8 * 2 * N)];
-        call("matmul-gemm-f64", &mut buffers, &[2]);
-        let y: Vec<f64> = buffers[3].read();
-        for (row, column) in [(0, 0), (1, 17), (1, N - 1)] {
-            let expected: f64 = (0..K).map(|k| f64::from(x[row * K + k]) * f64::from(w[k * N + column])).sum();
-            assert!((y[row * N + column] - expected).abs() < 1e-10, "{row}, {column}");
         }
     }
 }

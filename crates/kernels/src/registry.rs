@@ -62,8 +62,7 @@ macro_rules! table {
 table! {
     "attention-gemm" attention::attention_gemm, warm [130], if || true, attention_work;
     "rms-norm-silu-two-pass" norm::rms_norm_silu, warm [1], if || true, norm_work;
-    "matmul-gemm" matmul::matmul_gemm, warm [16], if || true, |s| matmul_work(s, 4);
-    "matmul-gemm-f64" matmul::matmul_gemm_f64, warm [16], if || true, |s| matmul_work(s, 8);
+    "matmul-gemm" matmul::matmul_gemm, warm [16], if || true, matmul_work;
     "ceiling-f32" fma::ceiling_f32, warm [1], if || true, |s| fma_work(s, 4);
     "ceiling-f64" fma::ceiling_f64, warm [1], if || true, |s| fma_work(s, 8);
     "ceiling-f32-scalar" units::ceiling_f32_scalar, warm [1], if units::any, scalar_work;
@@ -127,9 +126,9 @@ fn norm_work(sizes: &[u64]) -> Work {
     Work { flop, bytes, exps: n as f64, buffers: vec![4 * n, 4 * n, 4 * norm::COLS, 4 * n], cycles: 0.0 }
 }
 
-fn matmul_work(sizes: &[u64], element: usize) -> Work {
+fn matmul_work(sizes: &[u64]) -> Work {
     let m = sizes[0] as usize;
-    let (x, w, y) = (element * m * matmul::K, element * matmul::K * matmul::N, element * m * matmul::N);
+    let (x, w, y) = (4 * m * matmul::K, 4 * matmul::K * matmul::N, 4 * m * matmul::N);
     let flop = 2.0 * (m * matmul::K * matmul::N) as f64;
     Work { flop, bytes: (x + w + y) as f64, buffers: vec![x, w, w, y], ..Work::default() }
 }

@@ -220,21 +220,21 @@ fn one(session: &mut Session, probe: &Probe, found: &mut Ceilings) -> Result<(),
 fn witnesses(session: &mut Session, probe: &Probe, (load, summary): (&Repeated, &Summary), found: &mut Ceilings) {
     const ONE_DNN: &str = "oneDNN, 768x768x768, paired";
     let flop = kernels::flop(&probe.kernel(), &[1]).unwrap_or(f64::NAN);
-    let (library, words, result) = match probe.name {
-        "f64" => ("the gemm crate", soak::GEMM_WORDS, soak::witness(session, load, &soak::GEMM_F64)),
-        "bf16-matrix" => ("oneDNN", ONE_DNN, library_against(session, load, flop, Element::Bf16)),
-        "i8-matrix" => ("oneDNN", ONE_DNN, library_against(session, load, flop, Element::Byte)),
+    let element = match probe.name {
+        "bf16-matrix" => Element::Bf16,
+        "i8-matrix" => Element::Byte,
         _ => return,
     };
-    let Some(ratio) = session.noted(&format!("{library} as witness of {}", probe.name), result) else { return };
+    let result = library_against(session, load, flop, element);
+    let Some(ratio) = session.noted(&format!("oneDNN as witness of {}", probe.name), result) else { return };
     let name = format!("compute.{}.one", probe.name);
-    found.findings.push(trust::witness(&name, library, ratio));
+    found.findings.push(trust::witness(&name, "oneDNN", ratio));
     let known = found.figures.iter().position(|figure| figure.name == name).map(|at| found.figures.remove(at));
     let listed = || {
         let method = format!("{}: as in the list of ceilings", probe.isa());
         summary.figure(&name, probe.quantity(), method)
     };
-    found.figures.push(known.unwrap_or_else(listed).witnessed(words, ratio * summary.median));
+    found.figures.push(known.unwrap_or_else(listed).witnessed(ONE_DNN, ratio * summary.median));
 }
 
 /// Rate of oneDNN's product over the probe's, paired, on a core of its own: the library takes as many threads as the

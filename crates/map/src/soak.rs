@@ -29,11 +29,11 @@ pub(crate) fn measure(session: &mut Session, found: &mut Ceilings) -> Result<(),
     load.draw(Operands::F32, &mut session.random);
     let zeros = compute::zeros_of_f32(session, &load)?;
     let mut attempt = soak(session, &load, budget)?;
-    let mut gemm = witness(session, &load, &GEMM);
+    let mut gemm = witness(session, &load);
     if gemm.as_ref().is_ok_and(|ratio| !trust::witness("", "", *ratio).sound) {
         // Beaten: broken, and measured again.
         attempt = soak(session, &load, budget)?;
-        gemm = witness(session, &load, &GEMM);
+        gemm = witness(session, &load);
     }
     let summary = Summary::of(attempt.rates.iter().map(|[_, rate]| rate * flop).collect()).ok_or("no window")?;
     compute::publish_f32(&summary, budget, &zeros.text, found);
@@ -48,7 +48,7 @@ pub(crate) fn measure(session: &mut Session, found: &mut Ceilings) -> Result<(),
         found.findings.push(trust::witness("compute.f32.one", "the gemm crate", ratio));
         let figure =
             summary.figure("compute.f32.one", Quantity::FlopPerSecond, "sustained, as in the list of ceilings");
-        found.figures.push(figure.witnessed(GEMM_WORDS, ratio * summary.median));
+        found.figures.push(figure.witnessed("gemm crate, 64x1024x3072, paired", ratio * summary.median));
     }
     let result = doubts(session, &load, found);
     session.noted("variants of the f32 probe", result);
@@ -146,30 +146,17 @@ fn ramp_of(series: &[[f64; 2]]) -> Figure {
     }
 }
 
-/// A product of the gemm crate, and the probe that it is witness of.
-pub(crate) struct Gemm {
-    pub(crate) probe: &'static str,
-    pub(crate) product: &'static str,
-    pub(crate) operands: Operands,
-}
-
-const GEMM: Gemm = Gemm { probe: "ceiling-f32", product: "matmul-gemm", operands: Operands::F32 };
-/// The same in double precision.
-pub(crate) const GEMM_F64: Gemm = Gemm { probe: "ceiling-f64", product: "matmul-gemm-f64", operands: Operands::F64 };
-/// What the witness is called in a figure.
-pub(crate) const GEMM_WORDS: &str = "gemm crate, 64x1024x3072, paired";
-
 /// Rate of the gemm crate's product over the probe's, paired.
-pub(crate) fn witness(session: &mut Session, load: &Repeated, gemm: &Gemm) -> Result<f64, String> {
+fn witness(session: &mut Session, load: &Repeated) -> Result<f64, String> {
     if cfg!(debug_assertions) {
         return Err("this build is not optimised".to_owned());
     }
     let rows = [ROWS as i64];
-    let product = Repeated::sized(session.find, gemm.product, &rows)?;
+    let product = Repeated::sized(session.find, "matmul-gemm", &rows)?;
     for array in 0..2 {
-        product.draw_array(array, gemm.operands, &mut session.random);
+        product.draw_array(array, Operands::F32, &mut session.random);
     }
-    let flop = [kernels::flop(gemm.probe, &[1]), kernels::flop(gemm.product, &rows)];
+    let flop = [kernels::flop("ceiling-f32", &[1]), kernels::flop("matmul-gemm", &rows)];
     let [Some(probe), Some(flop)] = flop else { return Err("the probe is unknown".to_owned()) };
     // As much work as one product.
     let passes = (flop / probe).round() as u64;
