@@ -5,10 +5,7 @@
 //! C library does with long copies. `ceiling-random` `[a, sum]` reads one word each of [`READS`]
 //! random lines of `a` a repeat, drawn from its own generator, so that no address waits for a load; `sum` takes 8 bytes.
 
-#[cfg(target_arch = "x86_64")]
-use crate::isa::Isa;
-use crate::isa::isa;
-use crate::memory::{BLOCK, FACTOR, blocks, repeats};
+use crate::memory::{BLOCK, FACTOR, blocks, probe, repeats};
 #[cfg(target_arch = "x86_64")]
 use crate::memory::{eight, sixteen, x86};
 #[cfg(target_arch = "x86_64")]
@@ -101,43 +98,21 @@ unsafe fn scale_portable(a: *const u8, b: *mut u8, _: *mut u8, blocks: u64, repe
     }
 }
 
-macro_rules! probe {
-    ($(#[$meta:meta])* $name:ident: $last:literal, $avx512:ident $avx2:ident $portable:ident) => {
-        $(#[$meta])*
-        pub(crate) unsafe fn $name(buffers: *const *mut u8, sizes: *const i64) {
-            unsafe {
-                let (blocks, repeats) = (blocks(sizes), repeats(sizes));
-                if blocks == 0 || repeats == 0 {
-                    return;
-                }
-                let (a, b) = (*buffers, *buffers.add($last));
-                match isa() {
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => $avx512(a, b, b, blocks, repeats),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => $avx2(a, b, b, blocks, repeats),
-                    _ => $portable(a, b, b, blocks, repeats),
-                }
-            }
-        }
-    };
-}
-
 probe!(
     /// `ceiling-write`.
-    write: 0, write_avx512 write_avx2 write_portable
+    write: 1, write_avx512 write_avx2 write_portable
 );
 probe!(
     /// `ceiling-write-stream`.
-    write_stream: 0, write_stream_avx512 write_stream_avx2 write_portable
+    write_stream: 1, write_stream_avx512 write_stream_avx2 write_portable
 );
 probe!(
     /// `ceiling-scale`.
-    scale: 1, scale_avx512 scale_avx2 scale_portable
+    scale: 2, scale_avx512 scale_avx2 scale_portable
 );
 probe!(
     /// `ceiling-scale-stream`.
-    scale_stream: 1, scale_stream_avx512 scale_stream_avx2 scale_portable
+    scale_stream: 2, scale_stream_avx512 scale_stream_avx2 scale_portable
 );
 
 /// `ceiling-copy-string`.
@@ -227,7 +202,7 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn narrow_code_agrees() {
-        if !matches!(isa(), Isa::Avx512 | Isa::Avx2) {
+        if !matches!(crate::isa::isa(), crate::isa::Isa::Avx512 | crate::isa::Isa::Avx2) {
             return;
         }
         let x = random(N, 3);

@@ -134,7 +134,7 @@ fn streams_load_and_store_what_they_say() {
     check(&["stores", "write_stream_avx512"], 0, 0, 8);
     check(&["stores", "scale_avx512"], 8, 8, 0);
     check(&["stores", "scale_avx2"], 16, 16, 0);
-    // Reading: eight additions from memory, and the sums stored once.
+    // Reading: eight loads, four of them as operands, and what they fold to stored once.
     check(&["memory", "read_avx512"], 8, 8, 0);
 }
 

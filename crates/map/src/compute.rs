@@ -1,6 +1,6 @@
 //! Compute ceilings: every unit of one core on random operands, and the main ones on all cores.
 
-use crate::library::Library;
+use crate::library::{Element, Library};
 use crate::order::{UNITS, beaten};
 use crate::plan::Checks;
 use crate::repeated::{Operands, Repeated};
@@ -210,27 +210,42 @@ fn one(session: &mut Session, probe: &Probe, found: &mut Ceilings) -> Result<(),
     let finding = zeros_against_random(session, probe, &load)?;
     publish(probe, &summary, (session.plan.unit, &finding.text), found);
     found.findings.push(finding);
-    if probe.name == "bf16-matrix" && session.plan.checks == Checks::All {
-        let result = library_against(session, &load, flop);
-        if let Some(ratio) = session.noted("oneDNN as witness of bf16-matrix", result) {
-            let name = "compute.bf16-matrix.one";
-            found.findings.push(trust::witness(name, "oneDNN", ratio));
-            let figure = summary.figure(name, probe.quantity(), format!("{}: as in the list of ceilings", probe.isa()));
-            found.figures.push(figure.witnessed("oneDNN, 768x768x768, paired", ratio * summary.median));
-        }
+    if session.plan.checks == Checks::All {
+        witnesses(session, probe, (&load, &summary), found);
     }
     Ok(())
 }
 
+/// Products of libraries beside a unit that they use.
+fn witnesses(session: &mut Session, probe: &Probe, (load, summary): (&Repeated, &Summary), found: &mut Ceilings) {
+    const ONE_DNN: &str = "oneDNN, 768x768x768, paired";
+    let flop = kernels::flop(&probe.kernel(), &[1]).unwrap_or(f64::NAN);
+    let element = match probe.name {
+        "bf16-matrix" => Element::Bf16,
+        "i8-matrix" => Element::Byte,
+        _ => return,
+    };
+    let result = library_against(session, load, flop, element);
+    let Some(ratio) = session.noted(&format!("oneDNN as witness of {}", probe.name), result) else { return };
+    let name = format!("compute.{}.one", probe.name);
+    found.findings.push(trust::witness(&name, "oneDNN", ratio));
+    let known = found.figures.iter().position(|figure| figure.name == name).map(|at| found.figures.remove(at));
+    let listed = || {
+        let method = format!("{}: as in the list of ceilings", probe.isa());
+        summary.figure(&name, probe.quantity(), method)
+    };
+    found.figures.push(known.unwrap_or_else(listed).witnessed(ONE_DNN, ratio * summary.median));
+}
+
 /// Rate of oneDNN's product over the probe's, paired, on a core of its own: the library takes as many threads as the
 /// thread that loads it has cores.
-fn library_against(session: &mut Session, load: &Repeated, flop: f64) -> Result<f64, String> {
+fn library_against(session: &mut Session, load: &Repeated, flop: f64, element: Element) -> Result<f64, String> {
     let (seed, rounds, core) = (session.random.bits(), session.plan.rounds, session.facts.cores[0]);
     let passes = (Library::flop() / flop).round() as u64;
     let shared = team::Lent(load);
     let mut answers = team::together(&[core], |_| {
         let load = shared.get();
-        let mut library = Library::find(&mut crate::Random::seeded(seed))?;
+        let mut library = Library::find(element, &mut crate::Random::seeded(seed))?;
         let mut refused = Ok(());
         let mut first = |_: u64| load.run(passes);
         let mut second = |_: u64| refused = library.run();

@@ -57,8 +57,6 @@ pub(crate) fn measure(session: &mut Session) -> Result<Vec<Curve>, MapError> {
     let small = Wanted {
         name: "latency.4k",
         pages: Pages::Small,
-        octave: (octave / 2).max(1),
-        fine: fine / 2,
         words: "random cycle through every line once, small pages",
         ..huge
     };
@@ -75,7 +73,9 @@ pub(crate) fn measure(session: &mut Session) -> Result<Vec<Curve>, MapError> {
     let granted = granted.and_then(|()| curve(session, &huge, largest).map_err(|error| error.to_string()));
     let with_huge = granted.is_ok();
     curves.extend(session.noted("latency.huge", granted));
-    let small_curve = curve(session, &small, largest)?;
+    // The levels come from this one where there are no large pages; beside a curve on these it may be coarser.
+    let coarser = Wanted { octave: (octave / 2).max(1), fine: fine / 2, ..small };
+    let small_curve = curve(session, if with_huge { &coarser } else { &small }, largest)?;
     curves.push(small_curve);
     let stride = Wanted { pages: if with_huge { Pages::Huge } else { Pages::Small }, ..stride };
     let result = curve(session, &stride, largest).map_err(|error| error.to_string());

@@ -4,7 +4,7 @@
 
 use crate::facts::Facts;
 use crate::knee::Joint;
-use model::{Interval, Knee};
+use model::{CurvePoint, Interval, Knee};
 
 /// A level and the working set that it is measured with.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,8 @@ pub(crate) fn levels(joints: &[Joint], facts: &Facts, least_dram: usize, missing
         let source = if source == 1 { "knee of the latency curve" } else { "size that the system claims, no knee" };
         format!("{source} at {} KiB", size >> 10)
     };
+    // A knee beyond the claim is a late one, and half of it no longer inside the level.
+    let [l1, l2] = [(l1, claims.l1), (l2, claims.l2)].map(|(size, claim)| claim.map_or(size, |claim| size.min(claim)));
     let mut levels = vec![
         Level { name: "L1", working_set: l1 / 2, reason: describe(l1, first) },
         Level { name: "L2", working_set: (l2 / 2).max(2 * l1), reason: describe(l2, second) },
@@ -101,18 +103,39 @@ pub(crate) fn named(curve: &str, joints: &[Joint], claims: &[(&str, Option<usize
     knees
 }
 
-/// The claims that no knee answers, in words: a VM shows caches that its cores never get.
-pub(crate) fn unanswered(knees: &[Knee], claims: &[(&str, Option<usize>)]) -> Vec<String> {
+/// The claims that no knee answers, in words, and what the curve says instead: a VM shows caches that its cores never get.
+pub(crate) fn unanswered(knees: &[Knee], claims: &[(&str, Option<usize>)], curve: &[CurvePoint]) -> Vec<String> {
     let known = claims.iter().filter_map(|(level, claim)| Some((*level, (*claim)?)));
     let silent = known.filter(|(level, _)| knees.iter().all(|knee| knee.level != *level));
     silent
         .map(|(level, claim)| {
             format!(
-                "capacity of {level}: the system claims {} KiB, and no knee lies within a factor of two",
-                claim >> 10
+                "capacity of {level}: the system claims {} KiB, and no knee lies within a factor of two{}",
+                claim >> 10,
+                instead(curve, claim as f64)
             )
         })
         .collect()
+}
+
+/// What is as slow as memory: within this share of the curve's end.
+const LIKE_MEMORY: f64 = 0.85;
+
+/// Why a curve has no knee near a claim.
+fn instead(curve: &[CurvePoint], claim: f64) -> String {
+    let Some(end) = curve.last() else { return String::new() };
+    if claim > end.x {
+        return format!("; the curve ends at {:.0} KiB, before it could show one", end.x / 1024.0);
+    }
+    let like_memory = curve.iter().rev().take_while(|point| point.y >= LIKE_MEMORY * end.y).last().unwrap_or(end);
+    if like_memory.x < claim / 2.0 {
+        return format!(
+            "; from {:.0} KiB on a load takes as long as at {:.0} KiB, so this core gets no more of the level than that",
+            like_memory.x / 1024.0,
+            end.x / 1024.0
+        );
+    }
+    "; latency rises there without a plateau: the level is shared, or its lines are spread by a hash".to_owned()
 }
 
 #[cfg(test)]
@@ -120,7 +143,6 @@ mod tests {
     use super::*;
     use crate::knee::joints;
     use crate::system::Claims;
-    use model::CurvePoint;
 
     fn curve(steps: &[(f64, f64)]) -> Vec<CurvePoint> {
         (0..65)
@@ -188,7 +210,14 @@ mod tests {
         assert_eq!(levels, ["L1", "L2", ""]);
         assert_eq!(knees[0].disagreement, None);
         assert!(knees[1].disagreement.as_ref().is_some_and(|text| text.contains("-33 %")), "{knees:?}");
-        let silent = unanswered(&knees, &claims);
-        assert!(silent.len() == 1 && silent[0].contains("LLC"), "{silent:?}");
+        let silent = |claim: usize| {
+            let steps = curve(&[(8192.0 * KIB, 30.0), (f64::INFINITY, 110.0)]);
+            unanswered(&knees, &[("LLC", Some(claim))], &steps).join("; ")
+        };
+        let shared = silent(100 << 20);
+        assert!(shared.contains("LLC") && shared.contains("gets no more of the level than that"), "{shared}");
+        assert!(silent(300 << 20).contains("the curve ends"));
+        let no_curve = unanswered(&knees, &claims, &[]);
+        assert!(no_curve.len() == 1 && no_curve[0].ends_with("factor of two"), "{no_curve:?}");
     }
 }

@@ -8,6 +8,7 @@ mod arena;
 mod clock;
 mod coherence;
 mod compute;
+mod crowd;
 mod facts;
 mod fingerprint;
 mod floors;
@@ -191,7 +192,7 @@ fn ladder(session: &mut Session, map: &mut Map) -> Result<Vec<Level>, MapError> 
     let claims = session.facts.claims;
     let claims = [("L1", claims.l1), ("L2", claims.l2), ("LLC", claims.last)];
     capacities(first, &claims, "", map);
-    session.missing.extend(level::unanswered(&map.knees, &claims));
+    session.missing.extend(level::unanswered(&map.knees, &claims, &first.points));
     if let Some(small) = curves.iter().skip(1).find(|curve| curve.name == "latency.4k") {
         capacities(small, &claims, ".4k", map);
     }
@@ -242,8 +243,9 @@ fn level_latency(curve: &Curve, level: &Level, knees: &[Joint]) -> Option<Figure
         let quick = curve.points.iter().rfind(|point| point.x <= f64::from(128 << 20));
         quick.filter(|point| knees.last().is_none_or(|last| point.x >= 2.0 * last.at)).or(curve.points.last())?
     } else {
-        let off = |x: f64| (x / level.working_set as f64).ln().abs();
-        curve.points.iter().min_by(|a, b| off(a.x).total_cmp(&off(b.x)))?
+        // Not above the working set: beyond it the next level begins to answer.
+        let inside = |point: &&model::CurvePoint| point.x <= 1.05 * level.working_set as f64;
+        curve.points.iter().rfind(inside).or(curve.points.first())?
     };
     Some(Figure {
         name: format!("latency.{}", level.name),
@@ -256,20 +258,48 @@ fn level_latency(curve: &Curve, level: &Level, knees: &[Joint]) -> Option<Figure
     })
 }
 
-/// The ways of the second level; where they can't be seen, why explains a knee that contradicts the claim.
+/// The ways of the second level, and what it holds whichever pages there are. Where the ways can't be seen, why explains
+/// a knee that contradicts the claim.
 fn second_level(session: &mut Session, map: &mut Map) {
     let of = |name: &str| map.figure(name).map(|figure| figure.value);
-    let result = match (of("latency.L2"), of("latency.LLC")) {
+    let knee = of("capacity.L2");
+    let ways = match (of("latency.L2"), of("latency.LLC")) {
         (Some(second), Some(beyond)) => translation::second_ways(session, [second, beyond]),
         _ => Err("there is no level beyond the second to tell it by".to_owned()),
     };
-    if let Err(why) = &result {
+    if let Err(why) = &ways {
         let second = map.knees.iter_mut().filter(|knee| knee.level == "L2");
         for text in second.filter_map(|knee| knee.disagreement.as_mut()) {
             let _ = write!(text, "; {why}");
         }
     }
-    map.figures.extend(session.noted("memory.L2.ways", result));
+    let held = crowd::measure(session, knee);
+    let even = ways.is_ok();
+    map.figures.extend(session.noted("memory.L2.ways", ways));
+    let held = session.noted("capacity.L2 by picked lines", held);
+    second_capacity(map, held, even);
+}
+
+/// Puts what the second level holds into the place of its knee, which becomes a figure of its own. Without it the knee
+/// stays; on pages that may be scattered its interval reaches to where half of the loads miss, and it is doubtful.
+fn second_capacity(map: &mut Map, held: Option<Figure>, even: bool) {
+    const NAME: &str = "capacity.L2";
+    let half = map.figure("capacity.L2.half").map(|half| half.interval.high);
+    let knee = map.figures.iter_mut().find(|figure| figure.name == NAME);
+    match (held, knee) {
+        (Some(held), knee) => {
+            if let Some(knee) = knee {
+                knee.name = format!("{NAME}.knee");
+                map.findings.push(trust::scattered(&knee.name, knee.value, Some(held.value)));
+            }
+            map.figures.push(held);
+        }
+        (None, Some(knee)) if !even => {
+            knee.interval.high = knee.interval.high.max(half.unwrap_or(0.0));
+            map.findings.push(trust::scattered(NAME, knee.value, None));
+        }
+        (None, _) => {}
+    }
 }
 
 /// Parts that nothing else needs.
@@ -347,6 +377,27 @@ mod tests {
             progress: &mut |_| {},
         };
         whole(&mut session, &grain).unwrap()
+    }
+
+    #[test]
+    fn a_knee_that_pages_may_have_moved_is_never_printed_as_good() {
+        let figure = |name: &str, value: f64| Figure {
+            name: name.to_owned(),
+            value,
+            interval: Interval { low: 0.9 * value, high: 1.1 * value },
+            ..Figure::default()
+        };
+        let after = |held: Option<f64>, even: bool| {
+            let figures = vec![figure("capacity.L2", 1.0e6), figure("capacity.L2.half", 2.0e6)];
+            let mut map = Map { figures, ..Map::default() };
+            second_capacity(&mut map, held.map(|held| figure("capacity.L2", held)), even);
+            let of = |name: &str| map.figure(name).map(|figure| (figure.value, figure.interval.high));
+            (of("capacity.L2"), of("capacity.L2.knee"), map.findings.iter().map(|f| f.sound).collect::<Vec<_>>())
+        };
+        assert_eq!(after(None, true), (Some((1.0e6, 1.1e6)), None, vec![]));
+        assert_eq!(after(None, false), (Some((1.0e6, 2.2e6)), None, vec![false]));
+        assert_eq!(after(Some(2.0e6), false), (Some((2.0e6, 2.2e6)), Some((1.0e6, 1.1e6)), vec![false]));
+        assert_eq!(after(Some(1.05e6), true).2, [true]);
     }
 
     /// The whole of it in small: everything is either in the map or named as missing.

@@ -298,7 +298,9 @@ fn arenas(cores: &[usize], shares: &[Level]) -> Result<Vec<Arena>, String> {
 fn in_team(form: &Form, checks: Checks) -> bool {
     match checks {
         Checks::All => form.name != "copy-string",
-        Checks::Main => matches!(form.name, "read" | "write" | "copy" | "triad"),
+        Checks::Main => {
+            matches!(form.name, "read" | "write" | "copy" | "copy-stream" | "triad" | "triad-stream")
+        }
     }
 }
 

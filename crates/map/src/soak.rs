@@ -157,9 +157,9 @@ fn witness(session: &mut Session, load: &Repeated) -> Result<f64, String> {
         product.draw_array(array, Operands::F32, &mut session.random);
     }
     let flop = [kernels::flop("ceiling-f32", &[1]), kernels::flop("matmul-gemm", &rows)];
-    let [Some(probe), Some(gemm)] = flop else { return Err("the probe is unknown".to_owned()) };
+    let [Some(probe), Some(flop)] = flop else { return Err("the probe is unknown".to_owned()) };
     // As much work as one product.
-    let passes = (gemm / probe).round() as u64;
+    let passes = (flop / probe).round() as u64;
     let mut first = |_: u64| load.run(passes);
     let mut second = |_: u64| product.run(ROWS);
     let rates = trust::race_at(session.clock, &mut [&mut first, &mut second], 1, session.plan.rounds)?;

@@ -167,6 +167,22 @@ pub(crate) fn company(share: f64) -> Finding {
     finding("load", "every figure", share <= ALONE, text)
 }
 
+/// A knee may be so far from what the level holds.
+const KNEE: f64 = 0.1;
+
+/// A capacity's knee that scattered pages moved; `held` is what lines show that were picked so that none pushes another
+/// out, where that could be measured.
+pub(crate) fn scattered(figure: &str, knee: f64, held: Option<f64>) -> Finding {
+    let Some(held) = held else {
+        let text = "the pages' addresses are unknown and may be scattered: the knee may come early, and the level holds \
+                    no more than the end of the interval";
+        return finding("scattered", figure, false, text.to_owned());
+    };
+    let percent = 100.0 * (knee / held - 1.0);
+    let text = format!("the knee is {percent:+.0} % off what lines show that were picked so that all stay");
+    finding("scattered", figure, (knee / held - 1.0).abs() <= KNEE, text)
+}
+
 /// A clock that the system changed while it was read.
 pub(crate) fn clock_source(before: &str, after: &str) -> Finding {
     let text = if before == after {

@@ -4,8 +4,11 @@
 //! beside this file, since none of them is a package; libraries' matrix products by dlopen. A peer that is not there is
 //! left out and named.
 
+mod likwid;
+
 use crate::workspace::{on_path, output};
 use anyhow::{Context, Result};
+use model::Map;
 use std::path::Path;
 use std::process::Command;
 
@@ -70,38 +73,28 @@ impl Peers {
     fn products(&self) -> Result<Vec<Claim>> {
         let mut gemm = self.ours("gemm");
         gemm.env("OMP_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
+        if let Some(core) = openblas_core().filter(|_| std::env::var_os(OPENBLAS_CORE).is_none()) {
+            gemm.env(OPENBLAS_CORE, core);
+        }
         Ok(triples(&output(&mut gemm)?).collect())
     }
 
-    /// Everything that every peer says, once. `sizes` are the working sets at which the map's latencies stand.
+    /// Everything that every peer says, once; each works on the bytes that the map's figure stands for.
     ///
     /// # Errors
     /// When a peer that is there fails.
-    pub fn claims(&self, cores: usize, sizes: &[(String, usize)]) -> Result<Vec<Claim>> {
-        let mut claims = Vec::new();
-        for (threads, suffix) in [(1, "one"), (cores, "all")].into_iter().take(cores.min(2)) {
-            let text = output(self.ours("stream").arg(STREAM_ELEMENTS).env("OMP_NUM_THREADS", threads.to_string()))?;
-            let named = ["copy", "scale", "triad"];
-            claims.extend(
-                pairs(&text)
-                    .filter(|pair| named.contains(&pair.0.as_str()))
-                    .map(|(name, value)| claim("STREAM's loops", &format!("memory.DRAM.{name}.{suffix}"), value)),
-            );
-        }
+    pub fn claims(&self, map: &Map) -> Result<Vec<Claim>> {
+        let mut claims = self.stream(map.fingerprint.cores as usize)?;
         let text = output(&mut self.ours("peak"))?;
-        claims.extend(pairs(&text).map(|(name, value)| {
-            claim("cpufp's loops", &format!("compute.{}.one.burst", name.replace('_', "-")), value)
-        }));
+        claims
+            .extend(pairs(&text).map(|(name, value)| {
+                claim("cpufp's loops", &format!("compute.{}.one", name.replace('_', "-")), value)
+            }));
         claims.extend(self.products()?);
-        let bytes: Vec<String> = sizes.iter().map(|size| size.1.to_string()).collect();
-        let text = output(self.ours("latency").args(&bytes))?;
-        claims.extend(pairs(&text).filter_map(|(bytes, value)| {
-            let (figure, _) = sizes.iter().find(|size| size.1.to_string() == bytes)?;
-            Some(claim("lmbench's chain", figure, value))
-        }));
+        claims.extend(self.latencies(&sizes(map))?);
         let is_here = |name: &'static str| !self.absent.contains(&name);
         if is_here("likwid-bench") {
-            claims.extend(likwid());
+            claims.extend(likwid::claims(map));
         }
         if is_here("mbw") {
             claims.extend(mbw()?);
@@ -112,9 +105,55 @@ impl Peers {
         Ok(claims)
     }
 
+    /// STREAM's loops on one core and on all.
+    fn stream(&self, cores: usize) -> Result<Vec<Claim>> {
+        let mut claims = Vec::new();
+        for (threads, suffix) in [(1, "one"), (cores, "all")].into_iter().take(cores.min(2)) {
+            let text = output(self.ours("stream").arg(STREAM_ELEMENTS).env("OMP_NUM_THREADS", threads.to_string()))?;
+            let named = ["copy", "scale", "triad"];
+            claims.extend(
+                pairs(&text)
+                    .filter(|pair| named.contains(&pair.0.as_str()))
+                    .map(|(name, value)| claim("STREAM's loops", &format!("memory.DRAM.{name}.{suffix}"), value)),
+            );
+        }
+        Ok(claims)
+    }
+
+    /// The chain at the sizes at which the map's latencies stand.
+    fn latencies(&self, sizes: &[(String, usize)]) -> Result<Vec<Claim>> {
+        let bytes: Vec<String> = sizes.iter().map(|size| size.1.to_string()).collect();
+        let text = output(self.ours("latency").args(&bytes))?;
+        let answers = pairs(&text).filter_map(|(bytes, value)| {
+            let (figure, _) = sizes.iter().find(|size| size.1.to_string() == bytes)?;
+            Some(claim("lmbench's chain", figure, value))
+        });
+        Ok(answers.collect())
+    }
+
     fn ours(&self, name: &str) -> Command {
         Command::new(Path::new(self.folder.path()).join(name))
     }
+}
+
+/// What tells OpenBLAS which processor it runs on.
+const OPENBLAS_CORE: &str = "OPENBLAS_CORETYPE";
+
+/// The processor that OpenBLAS should take this one for: a release that is older than the processor falls back to SSE3
+/// (0.3.21 takes a Xeon of 2023 for a Prescott), and no peer should be held to that.
+#[cfg(target_arch = "x86_64")]
+fn openblas_core() -> Option<&'static str> {
+    if is_x86_feature_detected!("avx512bw") {
+        Some("SkylakeX")
+    } else {
+        is_x86_feature_detected!("fma").then_some("Haswell")
+    }
+}
+
+/// Its own choice.
+#[cfg(not(target_arch = "x86_64"))]
+fn openblas_core() -> Option<&'static str> {
+    None
 }
 
 /// A claim of one peer.
@@ -139,44 +178,18 @@ fn triples(text: &str) -> impl Iterator<Item = Claim> + '_ {
     })
 }
 
-/// likwid-bench's kernels by the figure that they answer to: kernel, working set, and which line of its report.
-const LIKWID: [(&str, &str, &str, &str); 14] = [
-    ("compute.f32.one.burst", "peakflops_sp_avx512_fma", "24kB", "MFlops/s:"),
-    ("compute.f64.one.burst", "peakflops_avx512_fma", "24kB", "MFlops/s:"),
-    ("memory.L1.read.one", "load_avx512", "24kB", "MByte/s:"),
-    ("memory.L1.write.one", "store_avx512", "24kB", "MByte/s:"),
-    ("memory.L1.copy.one", "copy_avx512", "24kB", "MByte/s:"),
-    ("memory.L1.triad.one", "stream_avx512_fma", "24kB", "MByte/s:"),
-    ("memory.L2.read.one", "load_avx512", "1MB", "MByte/s:"),
-    ("memory.L2.copy.one", "copy_avx512", "1MB", "MByte/s:"),
-    ("memory.L2.triad.one", "stream_avx512_fma", "1MB", "MByte/s:"),
-    ("memory.DRAM.read.one", "load_avx512", "1GB", "MByte/s:"),
-    ("memory.DRAM.write.one", "store_avx512", "1GB", "MByte/s:"),
-    ("memory.DRAM.copy.one", "copy_avx512", "1GB", "MByte/s:"),
-    ("memory.DRAM.triad.one", "stream_avx512_fma", "1GB", "MByte/s:"),
-    ("memory.DRAM.copy-stream.one", "copy_mem_avx512", "1GB", "MByte/s:"),
-];
-
-fn likwid() -> Vec<Claim> {
-    let mut claims = Vec::new();
-    for (figure, kernel, set, line) in LIKWID {
-        let mut command = Command::new("likwid-bench");
-        command.args(["-t", kernel, "-s", "1", "-w", &format!("S0:{set}:1")]);
-        // A kernel that the processor or the package lacks is no claim.
-        let Ok(text) = output(&mut command) else { continue };
-        claims.extend(field(&text, line).map(|value| claim("likwid-bench", figure, value * 1e6)));
-    }
-    claims
-}
-
-/// The number after a label.
-fn field(text: &str, label: &str) -> Option<f64> {
-    let rest = text.lines().find_map(|line| line.trim().strip_prefix(label))?;
-    rest.split_whitespace().next()?.parse().ok()
+/// The sizes at which the map's latencies stand, by figure; the method says them.
+fn sizes(map: &Map) -> Vec<(String, usize)> {
+    let latencies = map
+        .figures
+        .iter()
+        .filter(|figure| ["latency.L1", "latency.L2", "latency.DRAM"].contains(&figure.name.as_str()));
+    let size = |method: &str| method.split(" at ").nth(1)?.split_whitespace().next()?.parse::<usize>().ok();
+    latencies.filter_map(|figure| Some((figure.name.clone(), size(&figure.method)? << 10))).collect()
 }
 
 fn mbw() -> Result<Vec<Claim>> {
-    let text = output(Command::new("mbw").args(["-q", "-n", "5", MBW_MEGABYTES]))?;
+    let text = output(Command::new("mbw").args(["-q", "-t0", "-n", "5", MBW_MEGABYTES]))?;
     Ok(mbw_middle(&text).map(|value| claim("mbw memcpy", "memory.DRAM.copy.one", value)).into_iter().collect())
 }
 
@@ -198,7 +211,7 @@ fn sysbench() -> Result<Vec<Claim>> {
         command.args([
             "memory",
             "--threads=1",
-            "--time=2",
+            "--time=1",
             "--memory-block-size=512M",
             "--memory-total-size=1T",
             &oper,
@@ -222,10 +235,6 @@ mod tests {
 
     #[test]
     fn reports_are_read() {
-        let likwid = "Cycles:\t\t4199999\nMFlops/s:\t\t133000.50\nMByte/s:\t\t90000.00\n";
-        assert_eq!(field(likwid, "MFlops/s:"), Some(133_000.5));
-        assert_eq!(field(likwid, "MByte/s:"), Some(90_000.0));
-        assert_eq!(field("", "MByte/s:"), None);
         let mbw = "0\tMethod: MEMCPY\tElapsed: 0.1\tMiB: 512\tCopy: 5000.000 MiB/s\n\
                    1\tMethod: MEMCPY\tElapsed: 0.1\tMiB: 512\tCopy: 6000.000 MiB/s\n\
                    AVG\tMethod: MEMCPY\tElapsed: 0.1\tMiB: 512\tCopy: 9000.000 MiB/s\n\

@@ -46,7 +46,7 @@ pub fn map_page(map: &Map) -> String {
             curves if curves.is_empty() => plot::latency(map),
             curves => curves,
         },
-        knees: map.knees.iter().map(knee).collect(),
+        knees: map.knees.iter().map(knee).chain(unseen(map)).collect(),
         bandwidth: plot::bandwidth_curves(map),
         pages: plot::page_curve(map),
         by_cores: points(map, "bandwidth.cores", |x| counted(x as usize, "core")),
@@ -73,6 +73,15 @@ fn points(map: &Map, curve: &str, x: fn(f64) -> String) -> Vec<[String; 2]> {
     let curve = map.curve(curve);
     let points = curve.iter().flat_map(|curve| curve.points.iter().map(|point| (curve.quantity, point)));
     points.map(|(quantity, point)| [x(point.x), quantity.show(point.y)]).collect()
+}
+
+/// Capacities that no knee shows, with why.
+fn unseen(map: &Map) -> impl Iterator<Item = [String; 5]> + '_ {
+    let lines = map.missing.iter().filter_map(|line| line.strip_prefix("capacity of ")?.split_once(": "));
+    lines.map(|(level, why)| {
+        let none = || "–".to_owned();
+        [level.to_owned(), "not seen".to_owned(), none(), none(), why.to_owned()]
+    })
 }
 
 fn knee(knee: &Knee) -> [String; 5] {

@@ -1,6 +1,7 @@
 //! Pictures of a machine map alone: every ceiling as a roofline, the latency between cores, the clock over time.
 
-use super::{Canvas, Drawn, Ink, Size, anchored, both, spread, text, tick};
+use super::axes::{self, Axis, BELOW, End, beside, builder, mesh, room};
+use super::{Canvas, Drawn, Ink, Size, anchored, both, shaped, text, tick};
 use model::{BytesPerSecond, FlopPerSecond, Map, Seconds};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -39,26 +40,24 @@ fn draw_ceilings(canvas: &Canvas<'_>, size: Size, (units, levels): (&[Rate], &[R
     let (fastest, slowest) = (levels[0].1, levels[levels.len() - 1].1);
     let xs = (bottom / fastest / 8.0)..(top / slowest * 4.0);
     let ys = (slowest * xs.start)..(top * 2.0);
-    let small = text(Ink::Soft, 12.0);
-    let mut chart = ChartBuilder::on(canvas)
-        .margin(6)
-        .x_label_area_size(44)
-        .y_label_area_size(if size == Size::Wide { 58 } else { 44 })
+    let names: Vec<String> = units
+        .iter()
+        .map(|(name, rate)| match size {
+            Size::Wide => format!("{name} {}", FlopPerSecond(rate * 1e9)),
+            // The table has the values.
+            Size::Narrow => name.clone(),
+        })
+        .collect();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let mut chart = builder(canvas, size, room(size, longest))
         .build_cartesian_2d(xs.clone().log_scale(), ys.clone().log_scale())?;
-    chart
-        .configure_mesh()
-        .axis_style(Ink::Grid.color())
-        .bold_line_style(Ink::Grid.color())
-        .light_line_style(TRANSPARENT)
-        .x_labels(6)
-        .y_labels(6)
-        .label_style(small.clone())
-        .axis_desc_style(small)
-        .x_desc("operations a byte")
-        .y_desc("GFLOP/s, or G operations/s on bytes")
-        .x_label_formatter(&|x| tick(*x))
-        .y_label_formatter(&|y| tick(*y))
-        .draw()?;
+    let decades = &|value: &f64| tick(*value);
+    let vertical = match size {
+        Size::Wide => "GFLOP/s, or G operations/s on bytes",
+        Size::Narrow => "GFLOP/s, or G byte-operations/s",
+    };
+    let across = Axis { words: "operations a byte", labels: if size == Size::Wide { 6 } else { 4 }, label: decades };
+    mesh(&mut chart, &across, &Axis { words: vertical, labels: 6, label: decades })?;
     let mut labels: Vec<(i32, String)> = Vec::new();
     for (name, rate) in levels {
         let line = [(xs.start, xs.start * rate), ((top / rate).min(xs.end), (top / rate).min(xs.end) * rate)];
@@ -66,27 +65,23 @@ fn draw_ceilings(canvas: &Canvas<'_>, size: Size, (units, levels): (&[Rate], &[R
         let at = chart.backend_coord(&line[0]);
         labels.push((at.1, format!("{name} {}", BytesPerSecond(rate * 1e9))));
     }
-    let left = chart.backend_coord(&(xs.start, ys.start)).0;
-    put(canvas, labels, (left + 5, HPos::Left, Ink::Soft))?;
-    let mut labels: Vec<(i32, String)> = Vec::new();
-    for (name, rate) in units {
+    put(canvas, labels, chart.backend_coord(&(xs.start, ys.start)).0 + 5)?;
+    let mut ends = Vec::new();
+    for ((_, rate), name) in units.iter().zip(names) {
         let line = [((rate / fastest).max(xs.start), *rate), (xs.end, *rate)];
         chart.draw_series(LineSeries::new(line, Ink::Compute.color().stroke_width(1)))?;
-        labels.push((chart.backend_coord(&line[1]).1, format!("{name} {}", FlopPerSecond(rate * 1e9))));
+        ends.push(End { at: chart.backend_coord(&line[1]), name, ink: Ink::Text });
     }
-    let right = chart.backend_coord(&(xs.end, ys.start)).0;
-    put(canvas, labels, (right - 4, HPos::Right, Ink::Text))
+    beside(canvas, size, chart.backend_coord(&(xs.end, ys.start)).0, ends)
 }
 
-/// Labels above their lines, moved apart downwards, and all of them up again where they would leave the plot.
-fn put(canvas: &Canvas<'_>, mut labels: Vec<(i32, String)>, (x, side, ink): (i32, HPos, Ink)) -> Drawn {
+/// Levels' names above the beginnings of their lines, moved apart.
+fn put(canvas: &Canvas<'_>, mut labels: Vec<(i32, String)>, x: i32) -> Drawn {
     labels.sort_by_key(|label| label.0);
     let mut ys: Vec<i32> = labels.iter().map(|label| label.0 - 15).collect();
-    spread(&mut ys, 13);
-    let bottom = canvas.dim_in_pixel().1 as i32 - 64;
-    let over = ys.last().map_or(0, |last| (last - bottom).max(0));
+    axes::settle(&mut ys, 13, canvas.dim_in_pixel().1 as i32 - BELOW as i32 - 20);
     for ((_, label), y) in labels.into_iter().zip(ys) {
-        canvas.draw(&Text::new(label, (x, (y - over).max(0)), anchored(&text(ink, 11.0), side, VPos::Top)))?;
+        canvas.draw(&Text::new(label, (x, y.max(0)), anchored(&text(Ink::Soft, 11.0), HPos::Left, VPos::Top)))?;
     }
     Ok(())
 }
@@ -98,10 +93,15 @@ pub(crate) fn heat(map: &Map) -> String {
     };
     let seconds = || matrix.seconds.iter().flatten().copied().filter(|&seconds| seconds > 0.0);
     let (least, most) = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
-    both("Latency of a line between cores", |canvas, size| {
+    let n = matrix.cores.len() as i32;
+    let side = |size: Size| {
         let (width, height) = size.pixels();
-        let n = matrix.cores.len() as i32;
-        let side = ((width.min(height) as i32 - EDGE - 24) / n).clamp(6, 90);
+        ((width.min(height) as i32 - EDGE - 24) / n).clamp(6, 90)
+    };
+    // As high as the matrix: two cores need no page.
+    let pixels = |size: Size| (size.pixels().0, (EDGE + n * side(size) + 8) as u32);
+    shaped("Latency of a line between cores", pixels, |canvas, size| {
+        let side = side(size);
         let label = |x: i32, y: i32, words: String| {
             let style = anchored(&text(Ink::Soft, 12.0), HPos::Center, VPos::Center);
             canvas.draw(&Text::new(words, (x, y), style))
@@ -142,25 +142,13 @@ fn draw_clock(canvas: &Canvas<'_>, size: Size, lines: &[(Ink, Vec<(f64, f64)>)])
     let all = || lines.iter().flat_map(|line| line.1.iter());
     let end = all().map(|p| p.0).fold(0.0, f64::max);
     let top = all().map(|p| p.1).fold(0.0, f64::max);
-    let small = text(Ink::Soft, 12.0);
-    let mut chart = ChartBuilder::on(canvas)
-        .margin(6)
-        .margin_right(16)
-        .x_label_area_size(44)
-        .y_label_area_size(if size == Size::Wide { 58 } else { 44 })
-        .build_cartesian_2d(0.0..end, 0.0..top * 1.15)?;
-    chart
-        .configure_mesh()
-        .axis_style(Ink::Grid.color())
-        .bold_line_style(Ink::Grid.color())
-        .light_line_style(TRANSPARENT)
-        .x_labels(6)
-        .y_labels(5)
-        .label_style(small.clone())
-        .axis_desc_style(small)
-        .x_desc("seconds")
-        .y_desc("GHz")
-        .draw()?;
+    let mut chart = builder(canvas, size, 16).build_cartesian_2d(0.0..end, 0.0..top * 1.15)?;
+    let plain = &|value: &f64| format!("{value:.1}");
+    mesh(
+        &mut chart,
+        &Axis { words: "seconds", labels: 6, label: plain },
+        &Axis { words: "GHz", labels: 5, label: plain },
+    )?;
     for (ink, points) in lines {
         chart.draw_series(LineSeries::new(points.iter().copied(), ink.color().stroke_width(2)))?;
     }

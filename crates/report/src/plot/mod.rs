@@ -4,18 +4,17 @@
 //! Must not do: carry a fixed colour, a font file or an outside reference.
 
 mod alone;
+mod axes;
 mod compare;
 mod curves;
 mod history;
-mod latency;
 mod machine;
 mod progress;
 mod roofline;
 
 pub use compare::{Panel, compare_plot};
-pub(crate) use curves::{bandwidth_curves, latency_curves, page_curve};
+pub(crate) use curves::{bandwidth_curves, latency, latency_curves, page_curve};
 pub use history::history_plot;
-pub(crate) use latency::latency;
 pub(crate) use machine::{ceilings, clock, heat};
 pub(crate) use progress::progress;
 pub(crate) use roofline::roofline;
@@ -90,21 +89,29 @@ impl Size {
 
 /// Draws in both sizes. `title` is read aloud in the picture's place. Empty when there is nothing to draw.
 pub(crate) fn both(title: &str, draw: impl Fn(&Canvas<'_>, Size) -> Drawn) -> String {
+    shaped(title, Size::pixels, draw)
+}
+
+/// The same on canvases of other measures than usual.
+pub(crate) fn shaped(
+    title: &str,
+    pixels: impl Fn(Size) -> (u32, u32),
+    draw: impl Fn(&Canvas<'_>, Size) -> Drawn,
+) -> String {
     [(Size::Wide, "wide"), (Size::Narrow, "narrow")]
         .into_iter()
         .filter_map(|(size, class)| {
             let mut svg = String::new();
             let drawn = {
-                let canvas = SVGBackend::with_string(&mut svg, size.pixels()).into_drawing_area();
+                let canvas = SVGBackend::with_string(&mut svg, pixels(size)).into_drawing_area();
                 draw(&canvas, size).and_then(|()| Ok(canvas.present()?))
             };
-            drawn.ok().map(|()| finish(&svg, title, class, size))
+            drawn.ok().map(|()| finish(&svg, title, class, pixels(size)))
         })
         .collect()
 }
 
-fn finish(svg: &str, title: &str, class: &str, size: Size) -> String {
-    let (width, height) = size.pixels();
+fn finish(svg: &str, title: &str, class: &str, (width, height): (u32, u32)) -> String {
     // The name is our own text, never a candidate's.
     let opening =
         format!("<svg class=\"plot {class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">");

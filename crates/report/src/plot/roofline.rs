@@ -1,5 +1,6 @@
 //! The roofline: operational intensity against speed, under the machine's measured ceilings.
 
+use super::axes::{Axis, builder, mesh};
 use super::{Canvas, Drawn, Ink, Size, anchored, both, spread, text, tick};
 use crate::CampaignView;
 use model::{FlopPerSecond, Map};
@@ -66,28 +67,13 @@ fn draw(canvas: &Canvas<'_>, size: Size, map: &Map, points: &[Point<'_>]) -> Dra
     let slowest = levels.last().map_or(1.0, |level| level.1);
     let fastest = levels.first().map_or(1.0, |level| level.1);
     let (xs, ys) = ranges(points, top, [fastest, slowest]);
-    let small = text(Ink::Soft, 12.0);
-    let (left, bottom) = if size == Size::Wide { (58, 44) } else { (44, 44) };
-    let mut chart = ChartBuilder::on(canvas)
-        .margin(6)
-        .x_label_area_size(bottom)
-        .y_label_area_size(left)
-        .build_cartesian_2d(xs.log_scale(), ys.log_scale())?;
-    chart
-        .configure_mesh()
-        .axis_style(Ink::Grid.color())
-        .bold_line_style(Ink::Grid.color())
-        .light_line_style(TRANSPARENT)
-        .x_labels(6)
-        .y_labels(6)
-        .label_style(small.clone())
-        .axis_desc_style(small.clone())
-        .x_desc("FLOP per byte that must move")
-        .y_desc("GFLOP/s, one core")
-        .x_label_formatter(&|x| tick(*x))
-        .y_label_formatter(&|y| tick(*y))
-        .draw()?;
-
+    let mut chart = builder(canvas, size, 6).build_cartesian_2d(xs.log_scale(), ys.log_scale())?;
+    let decades = &|value: &f64| tick(*value);
+    mesh(
+        &mut chart,
+        &Axis { words: "FLOP per byte that must move", labels: 6, label: decades },
+        &Axis { words: "GFLOP/s, one core", labels: 6, label: decades },
+    )?;
     ceilings(canvas, &mut chart, map, &levels)?;
     for point in points {
         let radius = if size == Size::Wide { 5 } else { 4 };

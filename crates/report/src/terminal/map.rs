@@ -91,8 +91,9 @@ fn levels(map: &Map, title: &str, cores: &str) -> String {
         .into_iter()
         .filter(|level| all.iter().any(|f| f.name.starts_with(&format!("memory.{level}.")) && f.name.ends_with(cores)))
         .map(|level| {
-            let knee = map.knees.iter().find(|knee| knee.level == level);
-            let size = knee.map_or("-".to_owned(), |knee| binary(Bytes(knee.at)));
+            let knee = map.knees.iter().find(|knee| knee.level == level).map(|knee| knee.at);
+            let size = find(&all, &format!("capacity.{level}")).map(|figure| figure.value).or(knee);
+            let size = size.map_or("-".to_owned(), |size| binary(Bytes(size)));
             let latency = find(&all, &format!("latency.{level}")).filter(|_| cores == "one");
             let mut row = std::array::from_fn(|_| String::new());
             (row[0], row[1], row[2]) = (level.to_owned(), size, shown(latency));

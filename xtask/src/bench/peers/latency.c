@@ -1,5 +1,7 @@
 /* Load latency in lmbench's manner (lat_mem_rd -t): a chain through every line of the set in random order, on large
- * pages where granted; the median of eleven rounds, since the map's figures are medians too. Prints `BYTES seconds_a_load`, one a line. argv: sizes in bytes. */
+ * pages where granted; the median of windows of about a millisecond, since the map's figures are medians of such windows
+ * too (a longer one has more of the machine's other guests in it). Prints `BYTES seconds_a_load`, one a line. argv: sizes
+ * in bytes. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +25,8 @@ static uint64_t next(void)
     return state;
 }
 
-#define ROUNDS 11
+#define WINDOWS 200
+#define WINDOW 1e-3
 
 static int compare(const void *a, const void *b)
 {
@@ -52,21 +55,28 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < lines; i++)
             *(char **)(base + 64ull * order[i]) = base + 64ull * order[(i + 1) % lines];
         char **p = (char **)base;
-        size_t loads = lines < 200000 ? 400000 : 1000000;
-        double times[ROUNDS];
-        for (int round = -1; round < ROUNDS; round++) {
+        size_t loads = 1024;
+        double times[WINDOWS];
+        /* Once round, then as many loads as take a window. */
+        for (size_t i = 0; i < lines; i++)
+            p = (char **)*p;
+        for (int window = -1; window < WINDOWS; window++) {
             double start = now();
             for (size_t i = 0; i < loads / 16; i++) {
 #define ONE p = (char **)*p;
 #define FOUR ONE ONE ONE ONE
                 FOUR FOUR FOUR FOUR
             }
-            double time = (now() - start) / (loads / 16 * 16);
-            if (round >= 0)
-                times[round] = time;
+            double time = now() - start;
+            if (window < 0 && time < WINDOW) {
+                loads *= 2;
+                window--;
+            } else if (window >= 0) {
+                times[window] = time / loads;
+            }
         }
-        qsort(times, ROUNDS, sizeof(double), compare);
-        printf("%zu %.6e\n", bytes, p ? times[ROUNDS / 2] : 0.0);
+        qsort(times, WINDOWS, sizeof(double), compare);
+        printf("%zu %.6e\n", bytes, p ? times[WINDOWS / 2] : 0.0);
         free(order);
         free(base);
     }
