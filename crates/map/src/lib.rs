@@ -488,10 +488,12 @@ mod tests {
             "latency.loaded",
             "latency.huge: none in this test",
             "floor.page.huge",
-            "variants of the f32 probe",
         ] {
             assert!(missing(reason), "{reason}: {:?}", map.missing);
         }
+        // A machine that is too busy for the probe itself has no use for its variants.
+        let refused = missing("variants of the f32 probe") || missing("f32: time does not follow");
+        assert!(refused, "{:?}", map.missing);
         assert!(map.every_figure().iter().all(|figure| !of_all(figure) && !figure.name.contains("matrix")));
         assert_eq!((map.core_to_core, map.curves[0].name.as_str()), (None, "latency.4k"));
     }
