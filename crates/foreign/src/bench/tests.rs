@@ -187,7 +187,8 @@ fn eight_bit_floats_are_read() {
     definition["outputs"]["y"]["dtype"] = json!("float8_e5m2");
     let task = read_back(&definition, &workload(), &solution("python", "main.py::run")).unwrap();
     let shape = &task.shapes[0];
-    assert_eq!(shape.tensors().next().unwrap().0.dtype, Dtype::F8E4M3);
+    let x = shape.tensors().map(|(tensor, _)| tensor).find(|tensor| tensor.name == "x").unwrap();
+    assert_eq!(x.dtype, Dtype::F8E4M3);
     assert_eq!((shape.outputs[0].dtype, shape.outputs[0].bytes()), (Dtype::F8E5M2, 24));
 }
 
