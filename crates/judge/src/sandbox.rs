@@ -287,11 +287,13 @@ unsafe fn become_role(start: &Start<'_>, layout: &Layout, argv: &[*const libc::c
         }
         libc::dup2(layout.life, 0);
         let mut last = 2;
-        for (i, (from, _)) in start.descriptors.iter().enumerate() {
-            libc::dup2(*from, PARKING + i as i32);
+        // Where nothing is: the judge may well hold one of those still to be parked at a number above PARKING.
+        let mut parked = [-1; PARKED as usize];
+        for ((from, _), place) in start.descriptors.iter().zip(&mut parked) {
+            *place = libc::fcntl(*from, libc::F_DUPFD_CLOEXEC, PARKING);
         }
-        for (i, (_, to)) in start.descriptors.iter().enumerate() {
-            libc::dup2(PARKING + i as i32, *to);
+        for ((_, to), place) in start.descriptors.iter().zip(&parked) {
+            libc::dup2(*place, *to);
             last = last.max(*to);
         }
         libc::syscall(libc::SYS_close_range, last + 1, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);

@@ -29,6 +29,27 @@ fn the_selftest_passes_and_is_kept() {
     assert!(kept.out.contains(&zoo::digest().to_string()), "{kept}");
 }
 
+/// A judge that holds many descriptors gives a runner the right ones: those that are moved out of the way on their way
+/// to a runner must not be moved onto one another.
+#[test]
+fn how_many_descriptors_a_judge_holds_does_not_matter() {
+    const HOLD: &str = "for i in $(seq \"$1\"); do exec {held}</dev/null; done; shift; exec \"$@\"";
+    let _alone = rig::alone();
+    let folder = tempfile::tempdir().unwrap();
+    let candidate = folder.path().join("twin.c");
+    fs::write(&candidate, text("no-op", Kind::Twin)).unwrap();
+    for held in [150, 165, 180, 185, 188] {
+        let judge = rooflab::<&str>([]);
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", HOLD, "bash", &held.to_string()]).arg(judge.get_program());
+        command.arg("judge").arg(problem("rms-norm-silu")).arg(&candidate);
+        command.args(["--workloads", "rows=16", "--fixed", "8", "--json"]).env_remove("ROOFLAB_LEDGER");
+        let ended = rig::run(&mut command, seconds(60));
+        let judgement: Judgement = serde_json::from_str(&ended.expect(0).out).unwrap();
+        assert!(judgement.verdict.is_measured(), "{held} descriptors: {}", judgement.verdict);
+    }
+}
+
 #[test]
 fn a_killed_batch_goes_on_and_is_imported_elsewhere() {
     let _alone = rig::alone();
