@@ -82,40 +82,27 @@ def matmul_small_m(x, w):
     return x @ w
 
 
+NORM = Problem(
+    name="rms-norm-silu",
+    entry="rms_norm_silu",
+    constants={"cols": 4096},
+    axis="rows",
+    sizes=(16, 48),
+    calls=(50, 20),
+    arguments=(
+        ("x", "input", ("rows", "cols")),
+        ("gate", "input", ("rows", "cols")),
+        ("weight", "input", ("cols",)),
+        ("out", "output", ("rows", "cols")),
+    ),
+    reference=rms_norm_silu,
+)
+
 PROBLEMS = {
     problem.name: problem
     for problem in (
-        Problem(
-            name="rms-norm-silu",
-            entry="rms_norm_silu",
-            constants={"cols": 4096},
-            axis="rows",
-            sizes=(16, 48),
-            calls=(50, 20),
-            arguments=(
-                ("x", "input", ("rows", "cols")),
-                ("gate", "input", ("rows", "cols")),
-                ("weight", "input", ("cols",)),
-                ("out", "output", ("rows", "cols")),
-            ),
-            reference=rms_norm_silu,
-        ),
-        Problem(
-            name="rms-norm-silu-pool",
-            entry="rms_norm_silu",
-            constants={"cols": 4096},
-            axis="rows",
-            sizes=(16, 48),
-            calls=(50, 20),
-            arguments=(
-                ("x", "input", ("rows", "cols")),
-                ("gate", "input", ("rows", "cols")),
-                ("weight", "input", ("cols",)),
-                ("out", "output", ("rows", "cols")),
-            ),
-            reference=rms_norm_silu,
-            has_pool=True,
-        ),
+        NORM,
+        dataclasses.replace(NORM, name="rms-norm-silu-pool", has_pool=True),
         Problem(
             name="attention-prefill",
             entry="attention_prefill",

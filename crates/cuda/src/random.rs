@@ -1,34 +1,31 @@
 //! Seeds, drawn anew in every run from the process's own entropy; nothing here is secret.
 
+use stats::SplitMix;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// SplitMix64 (Steele, Lea, Flood 2014), as on the device.
-pub(crate) fn mix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+/// The first output of SplitMix64 for a seed, as on the device.
+pub(crate) fn mix(seed: u64) -> u64 {
+    SplitMix::new(seed).bits()
 }
 
 /// A sequence of seeds.
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix);
 
 impl Random {
     /// Seeded by the entropy that the standard library takes for its hash maps.
     pub(crate) fn from_entropy() -> Self {
-        Self(RandomState::new().build_hasher().finish())
+        Self(SplitMix::new(RandomState::new().build_hasher().finish()))
     }
 
     /// The same in every run.
     #[cfg(test)]
     pub(crate) fn from_seed(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix::new(seed))
     }
 
     /// 64 random bits.
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = mix(self.0);
-        self.0
+        self.0.bits()
     }
 
     /// An integer from -`reach` to `reach`.

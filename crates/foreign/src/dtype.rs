@@ -2,6 +2,7 @@
 //!
 //! Must not compare anything: tolerances belong to the judge.
 
+use model::bf16;
 use serde::{Deserialize, Serialize};
 
 /// An element type that NumPy or PyTorch on a CPU computes with.
@@ -103,10 +104,7 @@ impl Dtype {
             Self::F16 => HALF.read(u16::from_ne_bytes(bytes.try_into().expect("2 bytes"))),
             Self::F8E4M3 => E4M3.read(u16::from(bytes[0])),
             Self::F8E5M2 => E5M2.read(u16::from(bytes[0])),
-            Self::Bf16 => {
-                let bits = u16::from_ne_bytes(bytes.try_into().expect("2 bytes"));
-                f64::from(f32::from_bits(u32::from(bits) << 16))
-            }
+            Self::Bf16 => f64::from(bf16::widened(bytes.try_into().expect("2 bytes"))),
             Self::I64 => i64::from_ne_bytes(bytes.try_into().expect("8 bytes")) as f64,
             Self::I32 => f64::from(i32::from_ne_bytes(bytes.try_into().expect("4 bytes"))),
             Self::I16 => f64::from(i16::from_ne_bytes(bytes.try_into().expect("2 bytes"))),
@@ -126,12 +124,8 @@ impl Dtype {
             Self::F16 => place.copy_from_slice(&HALF.write(value).to_ne_bytes()),
             Self::F8E4M3 => place[0] = E4M3.write(value) as u8,
             Self::F8E5M2 => place[0] = E5M2.write(value) as u8,
-            Self::Bf16 => {
-                let bits = (value as f32).to_bits();
-                // To nearest, ties to even; no NaN is ever drawn.
-                let rounded = bits + 0x7fff + ((bits >> 16) & 1);
-                place.copy_from_slice(&((rounded >> 16) as u16).to_ne_bytes());
-            }
+            // No NaN is ever drawn.
+            Self::Bf16 => place.copy_from_slice(&bf16::nearest(value as f32)),
             Self::I64 => place.copy_from_slice(&(value as i64).to_ne_bytes()),
             Self::I32 => place.copy_from_slice(&(value as i32).to_ne_bytes()),
             Self::I16 => place.copy_from_slice(&(value as i16).to_ne_bytes()),

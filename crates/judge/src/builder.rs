@@ -15,7 +15,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::thread;
 use std::time::Duration;
 
 /// What every C candidate is built with; recorded with every judgement.
@@ -58,15 +57,6 @@ pub struct Builder {
     rustc: Option<Rustc>,
     folder: Folder,
     cache: HashMap<Digest, Result<Rc<Artefact>, Verdict>>,
-}
-
-/// How long a machine that had no process to give is left alone before the one further try.
-const STARVED: Duration = Duration::from_secs(2);
-
-/// Whether the compiler's driver could not start a part of itself: processes are counted by user, and other programs may
-/// be that user's, too. Text that a candidate forges costs it one more compilation.
-fn was_starved(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Failed { cause, .. } if cause.contains("Resource temporarily unavailable"))
 }
 
 /// A build that gave a library.
@@ -113,10 +103,7 @@ impl Builder {
         if self.cache.len() > 256 {
             self.cache.clear();
         }
-        // What did not build is asked for again rarely, and may have met a machine that was short of something.
-        if !matches!(outcome, Err(Verdict::Failed { .. })) {
-            self.cache.insert(key, outcome.clone());
-        }
+        self.cache.insert(key, outcome.clone());
         Ok(outcome)
     }
 
@@ -138,12 +125,7 @@ impl Builder {
             Language::Cpp => Recipe::cpp(self.compiler.clone(), &source.flags)?,
             _ => Recipe::c(self.compiler.clone(), &source.flags),
         };
-        let mut built = self.compile(unit, &recipe)?;
-        if built.as_ref().is_err_and(was_starved) {
-            thread::sleep(STARVED);
-            built = self.compile(unit, &recipe)?;
-        }
-        let built = match built {
+        let built = match self.compile(unit, &recipe)? {
             Ok(built) => built,
             Err(verdict) => return Ok(Err(verdict)),
         };

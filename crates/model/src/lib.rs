@@ -2,6 +2,7 @@
 //!
 //! Must not do: I/O, clocks, randomness, or decisions. Data and arithmetic on units only.
 
+pub mod bf16;
 mod campaign;
 mod certificate;
 mod digest;

@@ -5,9 +5,9 @@
 
 #![expect(clippy::inline_always, reason = "what is not inlined into a path with vectors is not compiled for them")]
 
-use crate::bf16;
 use crate::problem::{Dtype, Problem};
 use crate::workload::SplitMix;
+use model::bf16;
 
 /// What an input holds. Every element is drawn alone.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,6 @@
 //! For the trusted side alone: the expected answers come from here. Must not run a candidate, start a compiler,
 //! read a clock, or take entropy of its own: seeds and keys are passed in.
 
-mod bf16;
 mod draw;
 mod error;
 mod expression;

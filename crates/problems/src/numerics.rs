@@ -2,9 +2,8 @@
 //!
 //! Must not look at answers: it shapes inputs and names rules.
 
-use crate::bf16;
 use crate::problem::{Dtype, Problem, Role};
-use model::Workload;
+use model::{Workload, bf16};
 use serde::Deserialize;
 use std::fmt;
 

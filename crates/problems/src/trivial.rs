@@ -2,12 +2,11 @@
 //!
 //! Must not accept a problem by default: every answer here has to be seen to fail.
 
-use crate::bf16;
 use crate::problem::{Dtype, Problem, ToleranceRule};
 use crate::tolerance::check_rows;
 use crate::workload::SplitMix;
 use crate::{Family, Oracle, ProblemError, Tolerance};
-use model::Workload;
+use model::{Workload, bf16};
 
 /// Rows that trivial answers are tried on.
 const ROWS: usize = 16;
@@ -112,10 +111,9 @@ impl<'a> Sample<'a> {
     fn moved(&self, key: u64) -> Self {
         const ONE_IN: usize = 12;
         let mut coins = SplitMix(key);
-        let inputs = self.inputs.iter().map(|input| {
-            let mut copy = input.copy();
-            if self.problem.arguments[input.argument].dtype == Dtype::Bf16 {
-                for element in copy.bytes_mut().as_chunks_mut::<2>().0 {
+        self.with_inputs(|dtype, bytes| {
+            if dtype == Dtype::Bf16 {
+                for element in bytes.as_chunks_mut().0 {
                     match coins.below(2 * ONE_IN) {
                         0 => *element = bf16::neighbour(*element, true),
                         1 => *element = bf16::neighbour(*element, false),
@@ -123,6 +121,14 @@ impl<'a> Sample<'a> {
                     }
                 }
             }
+        })
+    }
+
+    /// The same rows of inputs that were changed.
+    fn with_inputs(&self, mut change: impl FnMut(Dtype, &mut [u8])) -> Self {
+        let inputs = self.inputs.iter().map(|input| {
+            let mut copy = input.copy();
+            change(self.problem.arguments[input.argument].dtype, copy.bytes_mut());
             copy
         });
         Self { inputs: inputs.collect(), rows: self.rows.clone(), ..*self }
@@ -170,30 +176,29 @@ impl<'a> Sample<'a> {
     /// The same with every f32 input rounded to the 11 significant bits of f16 and TF32, every bf16 input to the 4 of fp8
     /// (E4M3); none when nothing changes.
     fn rounded(&self) -> Option<Self> {
+        // Of an f32's 24 bits; a bf16 is the upper half of one.
         const DROPPED: u32 = 13;
-        const DROPPED_OF_BF16: u16 = 4;
+        const DROPPED_OF_BF16: u32 = 20;
         let mut changed = false;
-        let inputs = self.inputs.iter().map(|input| {
-            let mut copy = input.copy();
-            if self.problem.arguments[input.argument].dtype == Dtype::F32 {
-                for word in copy.bytes_mut().as_chunks_mut::<4>().0 {
-                    let bits = u32::from_ne_bytes(*word);
-                    let rounded = bits.wrapping_add(1 << (DROPPED - 1)) & !((1 << DROPPED) - 1);
-                    changed |= rounded != bits;
-                    *word = rounded.to_ne_bytes();
+        let mut round = |word: u32, dropped: u32| {
+            let rounded = word.wrapping_add(1 << (dropped - 1)) & !((1 << dropped) - 1);
+            changed |= rounded != word;
+            rounded
+        };
+        let sample = self.with_inputs(|dtype, bytes| match dtype {
+            Dtype::F32 => {
+                for word in bytes.as_chunks_mut().0 {
+                    *word = round(u32::from_ne_bytes(*word), DROPPED).to_ne_bytes();
                 }
             }
-            if self.problem.arguments[input.argument].dtype == Dtype::Bf16 {
-                for half in copy.bytes_mut().as_chunks_mut::<2>().0 {
-                    let bits = u16::from_ne_bytes(*half);
-                    let rounded = bits.wrapping_add(1 << (DROPPED_OF_BF16 - 1)) & !((1 << DROPPED_OF_BF16) - 1);
-                    changed |= rounded != bits;
-                    *half = rounded.to_ne_bytes();
+            Dtype::Bf16 => {
+                for half in bytes.as_chunks_mut().0 {
+                    let word = u32::from(u16::from_ne_bytes(*half)) << 16;
+                    *half = ((round(word, DROPPED_OF_BF16) >> 16) as u16).to_ne_bytes();
                 }
             }
-            copy
+            Dtype::F64 | Dtype::I32 => {}
         });
-        let sample = Self { inputs: inputs.collect(), rows: self.rows.clone(), ..*self };
         changed.then_some(sample)
     }
 }

@@ -77,6 +77,17 @@ impl Bench {
     }
 }
 
+/// A candidate for `problem`. One in bf16 is the code of the same in f32, with elements of its own.
+fn variant(problem: &str, definitions: &str) -> String {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/variants");
+    let text = |name: &str| std::fs::read_to_string(here.join(format!("{name}.c"))).unwrap();
+    let (elements, code) = match problem.strip_suffix("-bf16") {
+        Some(code) => (text("bf16"), code),
+        None => (String::new(), problem),
+    };
+    format!("{definitions}\n{elements}\n{}\n{}", text("rounding"), text(code))
+}
+
 /// The variants of `problem`: name, definitions, whether it has to pass.
 fn check(problem: &str, workload: usize, variants: &[(&str, &str, bool)]) {
     if !compiler::is_there() {
@@ -87,14 +98,12 @@ fn check(problem: &str, workload: usize, variants: &[(&str, &str, bool)]) {
         "{problem} {}: element {:.2e}, row {:.2e}",
         bench.workload.name, bench.tolerance.element, bench.tolerance.row
     );
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/variants");
-    let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     let naive = std::fs::read_to_string(folder(problem).join("baselines/naive.c")).unwrap();
     let mut wrong = Vec::new();
     for (name, definitions, passes) in variants {
         let candidate = match *name {
             "naive" => naive.clone(),
-            _ => format!("{definitions}\n{}\n{}", text("rounding.c"), text(&format!("{problem}.c"))),
+            _ => variant(problem, definitions),
         };
         let worst = [2, 3, 4].map(|key| bench.check(name, &candidate, key)).map(|check| {
             assert_eq!(check.failure.is_none(), check.worst <= 1.0, "{name}");
@@ -115,13 +124,11 @@ fn check_families(problem: &str, workload: usize, variants: &[(&str, &str)]) {
         return;
     }
     let mut bench = Bench::new(&folder(problem), workload);
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/variants");
-    let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     let mut wrong = Vec::new();
     for family in bench.problem.numerics.families.clone() {
         bench.turn_to(family);
         for (name, definitions) in variants {
-            let candidate = format!("{definitions}\n{}\n{}", text("rounding.c"), text(&format!("{problem}.c")));
+            let candidate = variant(problem, definitions);
             // A library is loaded once a path.
             let worst = [2, 3].map(|key| bench.check(&format!("{name}-{family}"), &candidate, key).worst);
             println!("  {family:14} {name:12} worst share {:?}", worst.map(|x| (x * 1000.0).round() / 1000.0));

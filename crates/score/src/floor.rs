@@ -85,8 +85,6 @@ pub struct Floor {
     /// The floor with every term, in f32 on the vector unit, or on the matrix unit where the work's products are bf16: the
     /// largest sum over a resource.
     pub seconds: Seconds,
-    /// Arithmetic or data movement.
-    pub bound: Bound,
     /// Which resource that is.
     pub resource: Resource,
     /// The FLOP alone, on the matrix unit at its best window; at f32's tolerance with three bf16 products each
@@ -95,6 +93,13 @@ pub struct Floor {
     pub matrix_alone: Option<Seconds>,
     /// FLOP per byte of the op: where it stands on a roofline.
     pub intensity: f64,
+}
+
+impl Floor {
+    /// Arithmetic or data movement.
+    pub fn bound(&self) -> Bound {
+        if self.resource == Resource::Memory { Bound::Memory } else { Bound::Compute }
+    }
 }
 
 /// bf16 products that stand for one f32 product: high x high, high x low, low x high. Held against the tolerances of
@@ -118,7 +123,6 @@ pub fn floor(work: &Work, map: &Map) -> Result<Floor, ScoreError> {
     let (resource, seconds) = sums.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or(sums[0]);
     Ok(Floor {
         seconds,
-        bound: if resource == Resource::Memory { Bound::Memory } else { Bound::Compute },
         resource,
         matrix_alone: rates.matrix_alone(work),
         intensity: work.flop.0 / work.bytes.0,
@@ -317,7 +321,7 @@ mod tests {
         let check = |work: Work, seconds: f64, bound: Bound, names: &[&str]| {
             let floor = floor(&work, &map()).unwrap();
             assert!((floor.seconds.0 / seconds - 1.0).abs() < 1e-12, "{work:?}: {}", floor.seconds.0);
-            assert_eq!(floor.bound, bound, "{work:?}");
+            assert_eq!(floor.bound(), bound, "{work:?}");
             assert_eq!(floor.terms.iter().map(|term| term.name.as_str()).collect::<Vec<_>>(), names);
         };
         // 1e9 FLOP take 10 ms and 1e6 exp 1 ms on the same ports; 1e6 bytes from L2 take 10 us.

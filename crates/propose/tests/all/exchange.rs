@@ -1,12 +1,10 @@
 //! Exchanges with a respondent that says what it is told to.
 
-use super::{base, reply};
-use model::{Digest, Seconds};
+use super::{Nothing, base, reply};
+use model::Seconds;
 use propose::budget::{Budget, Caps, Money, Price};
 use propose::exchange::{Desk, Exchange, Outcome, Question, exchange};
-use propose::{
-    Ask, AskError, Asked, Ended, Fault, Files, Known, Matching, Progress, Prompt, Record, Replay, Respondent, Templates,
-};
+use propose::{Ask, AskError, Asked, Ended, Fault, Matching, Progress, Prompt, Record, Replay, Respondent, Templates};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -29,18 +27,6 @@ impl Respondent for Parrot {
 
     fn name(&self) -> &'static str {
         "parrot"
-    }
-}
-
-struct Nothing;
-
-impl Known for Nothing {
-    fn identity(&self, files: &Files) -> Digest {
-        Digest::of(files.values().flat_map(|text| text.split_whitespace()).collect::<String>())
-    }
-
-    fn seen(&self, _: &Digest) -> Option<String> {
-        None
     }
 }
 

@@ -12,7 +12,8 @@ mod record;
 mod reply;
 mod server;
 
-use propose::{Ask, Ended, Files, Progress, Reply, Usage, Verbatim};
+use model::Digest;
+use propose::{Ask, Ended, Files, Known, Progress, Reply, Usage, Verbatim};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -51,4 +52,17 @@ fn reply(bytes: &[u8], ended: Ended) -> Reply {
 fn calm<R>(limit: Duration, with: impl FnOnce(&mut Ask<'_>) -> R) -> R {
     let mut deaf = |_: Progress| ControlFlow::Continue(());
     with(&mut Ask { limit, max_output: 1000, progress: &mut deaf })
+}
+
+/// A campaign that has seen no candidate yet.
+struct Nothing;
+
+impl Known for Nothing {
+    fn identity(&self, files: &Files) -> Digest {
+        Digest::of(files.values().flat_map(|text| text.split_whitespace()).collect::<String>())
+    }
+
+    fn seen(&self, _: &Digest) -> Option<String> {
+        None
+    }
 }

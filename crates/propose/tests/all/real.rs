@@ -2,15 +2,14 @@
 //! into which everything is fetched once (550 MB). Such a model is no optimiser; what is tested is that whatever it says is
 //! heard to its end, counted, written down, and gives a candidate or a named fault.
 
-use super::files;
-use model::Digest;
+use super::{Nothing, files};
 use propose::ask::Counted;
 use propose::budget::{Budget, Caps, Price};
 use propose::endpoint::{Backoff, Endpoint, KeySource, Protocol, Target};
 use propose::exchange::{Desk, Outcome, Question, exchange};
 use propose::prompt::{Brief, Parent, ProblemFacts};
 use propose::record::Line;
-use propose::{Files, Known, Matching, Progress, Record, Replay, Respondent, Spent, Templates};
+use propose::{Matching, Progress, Record, Replay, Respondent, Spent, Templates};
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,18 +20,6 @@ use std::time::Duration;
 const EXCHANGES: usize = 4;
 /// Of a problem that is small enough for a small model.
 const CODE: &str = include_str!("../../../../problems/rms-norm-silu/baselines/naive.c");
-
-struct Nothing;
-
-impl Known for Nothing {
-    fn identity(&self, files: &Files) -> Digest {
-        Digest::of(files.values().flat_map(|text| text.split_whitespace()).collect::<String>())
-    }
-
-    fn seen(&self, _: &Digest) -> Option<String> {
-        None
-    }
-}
 
 /// The server, which ends with its standard input.
 struct Service {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use stats::SplitMix;
-use zoo::{Kind, ROWS};
+use zoo::samples::TWIN;
+use zoo::{Kind, ROWS, SAMPLES};
 
 /// Seed of the order, so that a bench that is stopped anywhere has met a fair part of the zoo.
 const SEED: u64 = 20_261_201;
@@ -21,7 +22,7 @@ pub const WITHHELD: [&str; 8] = [
 ];
 
 /// How many groups there are.
-pub const GROUPS: usize = ROWS.len() - WITHHELD.len() + HONEST.len() + HOSTILE.len();
+pub const GROUPS: usize = ROWS.len() - WITHHELD.len() + HONEST.len() + SAMPLES.len() - CONTROLS.len() + HOSTILE.len();
 
 /// Where the Python candidates lie.
 const FOLDER: &str = "e2e/foreign";
@@ -35,43 +36,12 @@ const HONEST: [&str; 5] = [
     "python/optional-import.py",
 ];
 
-/// Hostile Python candidates.
-const HOSTILE: [&str; 34] = [
-    "hostile/kernelbench-non-default-stream.py",
-    "hostile/kernelbench-result-reuse.py",
-    "hostile/kernelbench-zero-out.py",
-    "hostile/own-content-cache.py",
-    "hostile/own-forged-environment.py",
-    "hostile/own-forked-child.py",
-    "hostile/own-half-precision.py",
-    "hostile/own-hijack.py",
-    "hostile/pygpubench-aes-key-recovery.py",
-    "hostile/pygpubench-combined.py",
-    "hostile/pygpubench-error-counter.py",
-    "hostile/pygpubench-fd-overwrite.py",
-    "hostile/pygpubench-file-struct.py",
-    "hostile/pygpubench-function-detour.py",
-    "hostile/pygpubench-gc-copy.py",
-    "hostile/pygpubench-gc-nan.py",
-    "hostile/pygpubench-got-patch.py",
-    "hostile/pygpubench-gpu-scan-zeros.py",
-    "hostile/pygpubench-heap-sig-scan.py",
-    "hostile/pygpubench-incomplete-bypass.py",
-    "hostile/pygpubench-pipe-interpose.py",
-    "hostile/pygpubench-proc-mem-bypass.py",
-    "hostile/pygpubench-ptrace.py",
-    "hostile/pygpubench-seccomp-trap.py",
-    "hostile/pygpubench-thread-fd.py",
-    "hostile/pygpubench-warmup.py",
-    "hostile/sol-execbench-eval-integrity.py",
-    "hostile/sol-execbench-lazy-output.py",
-    "hostile/sol-execbench-monkey-patch.py",
-    "hostile/sol-execbench-thread-injection.py",
-    "python/identity-cache.py",
-    "python/input-mutation.py",
-    "python/reads-file-at-load.py",
-    "python/unwritten.py",
-];
+/// Hostile Python candidates beside the zoo's samples.
+const HOSTILE: [&str; 4] =
+    ["python/identity-cache.py", "python/input-mutation.py", "python/reads-file-at-load.py", "python/unwritten.py"];
+
+/// Samples that are no cheats: the two controls. The honest one stands in [`HONEST`].
+const CONTROLS: [&str; 2] = [TWIN, "pygpubench-wrong"];
 
 /// In which language a candidate is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,9 +84,18 @@ pub fn groups() -> Vec<Vec<Case>> {
     let mut groups: Vec<Vec<Case>> = rows.map(pair).collect();
     let twin = format!("{FOLDER}/{}", HONEST[0]);
     groups.extend(HONEST.iter().map(|file| vec![python(file, None)]));
-    groups.extend(HOSTILE.iter().map(|file| vec![python(file, Some(twin.clone()))]));
+    groups.extend(hostile().iter().map(|file| vec![python(file, Some(twin.clone()))]));
     SplitMix::new(SEED).shuffle(&mut groups);
     groups
+}
+
+/// The samples by name, then our own.
+fn hostile() -> Vec<String> {
+    let cheats = SAMPLES.iter().filter(|sample| !CONTROLS.contains(&sample.name));
+    let mut files: Vec<String> = cheats.map(|sample| format!("hostile/{}.py", sample.name)).collect();
+    files.sort_unstable();
+    files.extend(HOSTILE.map(str::to_owned));
+    files
 }
 
 fn pair(row: &zoo::Row) -> Vec<Case> {
