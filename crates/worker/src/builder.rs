@@ -5,9 +5,10 @@
 
 #[cfg(target_os = "linux")]
 use crate::confine;
+use crate::limits::limit;
 use crate::policy::Missing;
 #[cfg(target_os = "macos")]
-use crate::policy::{Policy, missing};
+use crate::policy::Policy;
 #[cfg(target_os = "macos")]
 use crate::profile;
 use protocol::{CONFINED_WIDE, EXIT_SANDBOX, EXIT_USAGE, UNCONFINED};
@@ -59,41 +60,33 @@ pub fn become_program(limits: &Limits) -> ! {
     std::process::exit(EXIT_USAGE)
 }
 
-/// macOS's half: fewer limits, and a profile in place of all else. It has no word for a sanitizer's wider needs, which
-/// need no more files.
-#[cfg(target_os = "macos")]
-fn confine_builder(folder: &Path, (mode, sees): (&str, Vec<PathBuf>), limits: &Limits) -> Result<(), Missing> {
-    let limit = |resource: libc::c_int, value: u64| {
-        let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
-        // SAFETY: a plain system call on a local struct.
-        let done = unsafe { libc::setrlimit(resource, &raw const limit) };
-        if done == 0 { Ok(()) } else { Err(missing("rlimit", std::io::Error::last_os_error())) }
-    };
+/// The limits, which are the same everywhere. A sanitizer maps terabytes of shadow memory; its cgroup, where there is one,
+/// limits what it really uses.
+fn hold(mode: &str, limits: &Limits) -> Result<(), Missing> {
     if mode != CONFINED_WIDE {
         limit(libc::RLIMIT_AS, limits.memory)?;
     }
     limit(libc::RLIMIT_FSIZE, limits.file)?;
     limit(libc::RLIMIT_CPU, limits.cpu)?;
     limit(libc::RLIMIT_CORE, 0)?;
-    limit(libc::RLIMIT_NPROC, PROCESSES)?;
+    limit(libc::RLIMIT_NPROC, PROCESSES)
+}
+
+/// macOS's half: a profile in place of all else. It has no word for a sanitizer's wider needs, which
+/// need no more files.
+#[cfg(target_os = "macos")]
+fn confine_builder(folder: &Path, (mode, sees): (&str, Vec<PathBuf>), limits: &Limits) -> Result<(), Missing> {
+    hold(mode, limits)?;
     profile::enter(&Policy::new(Some(folder), &sees))
 }
 
 #[cfg(target_os = "linux")]
 fn confine_builder(folder: &Path, (mode, mut sees): (&str, Vec<PathBuf>), limits: &Limits) -> Result<(), Missing> {
     confine::close_from(3);
-    // A sanitizer maps terabytes of shadow memory and reads its own map of them; its cgroup, where there is one, limits
-    // what it really uses.
-    let is_wide = mode == CONFINED_WIDE;
-    if !is_wide {
-        confine::limit(libc::RLIMIT_AS, limits.memory)?;
-    }
-    confine::limit(libc::RLIMIT_FSIZE, limits.file)?;
-    confine::limit(libc::RLIMIT_CPU, limits.cpu)?;
-    confine::limit(libc::RLIMIT_CORE, 0)?;
-    confine::limit(libc::RLIMIT_NPROC, PROCESSES)?;
+    hold(mode, limits)?;
     confine::drop_privileges()?;
-    if is_wide {
+    // A sanitizer reads its own map of its memory.
+    if mode == CONFINED_WIDE {
         sees.push(PathBuf::from("/proc"));
     }
     confine::files(Some(folder), &sees)?;

@@ -3,6 +3,7 @@
 //! The outer half (namespaces, descriptors, limits on wall time) is the judge's. Nothing here falls back: a step
 //! that fails is an error that names the step.
 
+pub use crate::limits::limit;
 pub(crate) use crate::policy::{Missing, missing};
 use crate::policy::{NULL, Policy, RANDOM};
 use landlock::{
@@ -76,13 +77,6 @@ const NOBODY: u32 = 65_534;
 
 fn last(step: &str) -> Missing {
     missing(step, std::io::Error::last_os_error())
-}
-
-/// One resource limit, soft and hard.
-pub fn limit(resource: libc::__rlimit_resource_t, value: u64) -> Result<(), Missing> {
-    let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
-    // SAFETY: a plain system call on a local struct.
-    if unsafe { libc::setrlimit(resource, &raw const limit) } == 0 { Ok(()) } else { Err(last("rlimit")) }
 }
 
 /// Gives up root, then any way back to it, then ties this process's life to its parent's.

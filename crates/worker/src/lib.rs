@@ -12,6 +12,8 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod evaluator;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
+mod limits;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod policy;
 #[cfg(target_os = "linux")]
 mod pool;
