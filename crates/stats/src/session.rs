@@ -109,6 +109,17 @@ impl Design {
         (1.0 - late.log2()).ceil() as usize
     }
 
+    /// Fewest units by which the looks on the way can decide: those of an arm that wins by far, every time. At most
+    /// `max_units`.
+    pub fn fewest_units(&self) -> usize {
+        let mut test = self.test();
+        let decides = |_: &usize| {
+            test.push(f64::INFINITY);
+            test.rejects()
+        };
+        (1..self.max_units).find(decides).unwrap_or(self.max_units)
+    }
+
     /// V at which the anytime test is aimed.
     fn v_opt(&self) -> f64 {
         self.n_opt * self.clip.mean_square
@@ -353,6 +364,21 @@ mod tests {
         assert_eq!(Design::fixed(0.01, 0.0, CLIP, 9).least_units(), 8);
         assert_eq!(Design::fixed(0.05, 0.0, CLIP, 9).least_units(), 6);
         assert_eq!(Design::budgeted(0.05, 0.0, CLIP, 9).least_units(), 6);
+    }
+
+    #[test]
+    fn a_difference_of_any_size_takes_so_many_units() {
+        let check = |alpha: f64, expected: usize| {
+            let design = Design::anytime(alpha, 0.005, Clip::of_sigma(0.01), 60);
+            assert_eq!(design.fewest_units(), expected, "{alpha}");
+            // A hundred times faster, and not one unit less.
+            let found = drive(design, -4.6, 0.001);
+            assert_eq!((found.decision, found.n), (Decision::Better, expected), "{alpha}: {found:?}");
+        };
+        check(0.03, 11);
+        check(0.01, 14);
+        check(1e-4, 24);
+        assert_eq!(Design::anytime(1e-9, 0.005, CLIP, 20).fewest_units(), 20);
     }
 
     #[test]
