@@ -133,6 +133,8 @@ pub const ROWS: &[Row] = &[
         &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)],
     ),
     norm("incbin", "reads a file through the assembler", &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)]),
+    // A compiler without the directive fails as well.
+    norm("embed", "embeds a file", &[Refused(Rule::ForbiddenBuild), Failed(Stage::Build)]),
     norm(
         "compile-bomb",
         "takes the compiler's time and memory",

@@ -83,8 +83,8 @@ impl Door {
     }
 
     /// Whether a candidate is right, on one workload.
-    pub fn gate(&mut self, text: &str, workload: &str) -> Judgement {
-        let mut answer = self.ask(&gate(text, workload));
+    pub fn gate(&mut self, source: Source, workload: &str) -> Judgement {
+        let mut answer = self.ask(&gate(source, workload));
         assert_eq!(answer["response"], "judged", "{answer}");
         serde_json::from_value(answer["judgement"].take()).expect("a judgement")
     }
@@ -129,9 +129,9 @@ impl Drop for Door {
 }
 
 /// The question whether a candidate is right, on one workload.
-pub fn gate(text: &str, workload: &str) -> Value {
+pub fn gate(source: Source, workload: &str) -> Value {
     let job = Job {
-        candidate: Arm::Source(Source::c(text)),
+        candidate: Arm::Source(source),
         against: Arm::Baseline("two-pass".to_owned()),
         slice: Slice::Named(vec![workload.to_owned()]),
         fidelity: Fidelity::Gate,

@@ -4,6 +4,7 @@
 
 use crate::door::{Door, descendants};
 use crate::rig;
+use model::{Language, Source};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -118,7 +119,54 @@ const NESTED: &str = "#define A(x) ((((((((x))))))))\n#define B(x) A(A(A(A(A(A(A
 const ENDLESS: &str = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\n#define C(x) B(B(x))\n\
                        void endless(volatile int *i) { C((*i)++;) }\n";
 
-/// What every candidate of the table begins with.
+/// The interpreter, by what the candidate's function does there.
+const INTERPRETER: &[Row] = &[
+    row("returns in silence", "return", ("refused (unwritten-output)", "the output")),
+    row("exits with 0", "os._exit(0)", (CRASHED, "code 0")),
+    row("exits with 7", "os._exit(7)", (CRASHED, "code 7")),
+    row("exits as if the sandbox had failed", "os._exit(91)", (CRASHED, "code 91")),
+    row("leaves by the front door", "sys.exit(3)", (CRASHED, "SystemExit: 3")),
+    row("an exception", "raise ValueError('no')", (CRASHED, "ValueError: no")),
+    row("an exception whose text is one", "raise Rude()", (CRASHED, "Rude")),
+    row("an interrupt of its own", "raise KeyboardInterrupt", (CRASHED, "KeyboardInterrupt")),
+    row("recurses without end", "again()", (CRASHED, "RecursionError")),
+    // Frames of Python code lie on the heap: memory, or time, or where it is older the stack ends it.
+    row("recurses past the stack's end", "sys.setrecursionlimit(1 << 30); again()", ("failed", "")),
+    row("wants a terabyte", "np.ones(1 << 38)", (CRASHED, "MemoryError")),
+    row("segmentation fault", "ctypes.string_at(8)", (CRASHED, "SIGSEGV")),
+    row("the runtime's own end", "ctypes.pythonapi.abort()", ("refused (system-call)", "")),
+    row("stops itself", "os.kill(os.getpid(), 19)", (CALL, "")),
+    row("a child", "os.fork()", (CALL, "")),
+    row("another program", "os.execv('/bin/true', ['true'])", (CALL, "")),
+    row("a thread", "threading.Thread(target=again).start()", (CALL, "")),
+    row("sleeps", "time.sleep(3600)", (CALL, "")),
+    row("hangs on the processor", "while True: pass", (LATE, "no answer within")),
+    row("writes 10 GB past its print", "while True: os.write(1, bytes(1 << 20))", (CALL, "")),
+    row("prints what is no text, and leaves", "print('\\udcff' * 9999); os._exit(7)", (CRASHED, "code 7")),
+    row("raises what is no text", "raise ValueError('\\udcff' * 9999)", (CRASHED, "ValueError")),
+    Row {
+        name: "KILL",
+        before: "",
+        body: "while True: pass",
+        signal: Some(("KILL", INTERPRETED)),
+        said: (CRASHED, "SIGKILL"),
+    },
+    Row { name: "STOP", before: "", body: "while True: pass", signal: Some(("STOP", INTERPRETED)), said: (LATE, "") },
+    Row {
+        name: "raises at load",
+        before: "raise OSError('early')",
+        body: "",
+        signal: None,
+        said: ("failed (load)", "early"),
+    },
+    Row { name: "exits at load", before: "os._exit(0)", body: "", signal: None, said: ("failed", "code 0") },
+    Row { name: "hangs at load", before: "while True: pass", body: "", signal: None, said: ("failed", "") },
+];
+
+/// Part of an interpreter's command line.
+const INTERPRETED: &str = "python3";
+
+/// What every candidate of the C tables begins with.
 const TOP: &str = r#"
 enum { EXIT = 231, KILL = 62, GETPID = 39, WRITE = 1, CLONE = 56 };
 static volatile char line[4096];
@@ -174,27 +222,39 @@ fn strike(judge: u32, signal: &'static str, whom: &'static str) {
     });
 }
 
-fn walk(rows: &[Row]) {
+/// A C candidate of one row; the number keeps equal texts apart.
+fn in_c(Row { before, body, .. }: &Row, i: usize) -> Source {
+    Source::c(format!(
+        "{TOP}\n{before}\nvoid rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{\n\
+         (void)raw, (void)again, (void)scribble, (void)x, (void)gate, (void)weight, (void)out, (void)rows;\n{body}\n}}\n/* {i} */\n"
+    ))
+}
+
+/// A Python candidate of one row.
+fn in_python(Row { before, body, .. }: &Row, i: usize) -> Source {
+    let text = format!(
+        "import ctypes, os, sys, threading, time\nimport numpy as np\n\
+         class Rude(Exception):\n    def __str__(self):\n        raise ValueError\n\
+         def again():\n    again()\n\
+         {before}\ndef rms_norm_silu(x, gate, weight, out, rows):\n    {body}\n    # {i}\n    pass\n"
+    );
+    Source { language: Language::Python, text, flags: Vec::new() }
+}
+
+fn walk(rows: &[Row], source: fn(&Row, usize) -> Source) {
     let _alone = rig::alone();
     let (_folder, problem) = impatient();
     let mut door = Door::open(&problem);
-    // The first job leaves what is kept from job to job: memory by workload.
-    door.gate(
-        "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {}",
-        "rows=16",
-    );
+    // The first job leaves what is kept from job to job: memory by workload, and what is known of interpreters.
+    door.gate(source(&row("", "return;", ("", "")), rows.len()), "rows=16");
     let before = door.held();
     let mut wrong = String::new();
     for (i, row) in rows.iter().enumerate() {
-        let Row { name, before: own, body, signal, said } = row;
-        let text = format!(
-            "{TOP}\n{own}\nvoid rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{\n\
-             (void)raw, (void)again, (void)scribble, (void)x, (void)gate, (void)weight, (void)out, (void)rows;\n{body}\n}}\n/* {i} */\n"
-        );
+        let Row { name, signal, said, .. } = row;
         if let Some((signal, whom)) = signal {
             strike(door.pid(), signal, whom);
         }
-        let verdict = door.gate(&text, "rows=16").verdict.to_string();
+        let verdict = door.gate(source(row, i), "rows=16").verdict.to_string();
         let short: String = verdict.chars().take(200).collect();
         println!("{name:40} {}", short.lines().next().unwrap_or_default());
         if !verdict.starts_with(said.0) || !verdict.contains(said.1) {
@@ -220,13 +280,18 @@ fn walk(rows: &[Row]) {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn every_end_of_a_runner() {
-    walk(RUNNER);
+    walk(RUNNER, in_c);
 }
 
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn every_end_of_a_builder() {
-    walk(BUILDER);
+    walk(BUILDER, in_c);
+}
+
+#[test]
+fn every_end_of_an_interpreter() {
+    walk(INTERPRETER, in_python);
 }
 
 #[test]

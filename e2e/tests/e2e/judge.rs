@@ -222,26 +222,32 @@ fn flags_that_load_or_read_are_refused() {
 }
 
 #[test]
-fn a_write_past_the_candidates_own_array_is_seen_by_the_sanitizers() {
-    let _alone = rig::alone();
-    let folder = tempfile::tempdir().unwrap();
-    let candidate = folder.path().join("candidate.c");
-    let naive = fs::read_to_string(root().join("problems/rms-norm-silu/baselines/naive.c")).unwrap();
-    // Right in every output, and no guard page is near: only the compiler knows where the table ends. Volatile, or it would
-    // leave the write out.
-    let original = naive.replace("void rms_norm_silu", "static void original");
-    let text = format!(
-        "{original}\nstatic volatile float table[4];\nvolatile int at = 5;\n\
-         void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{\n    \
-         original(x, gate, weight, out, rows);\n    table[at] = x[0];\n}}\n"
-    );
-    fs::write(&candidate, text).unwrap();
-    let mut command = rooflab(["verify".as_ref(), problem("rms-norm-silu").as_os_str(), candidate.as_os_str()]);
-    let ended = rig::run(command.arg("--out").arg(folder.path()), seconds(180));
-    let rung = ended.expect(0).out.lines().find(|line| line.contains(" 3  correct")).unwrap_or_default().to_owned();
-    let is_seen = rung.starts_with("FAILED")
-        && rung.contains("under the sanitizers")
-        && ["out of bounds", "buffer-overflow"].iter().any(|found| rung.contains(found));
-    // A compiler without a sanitizer's runtime says so instead.
-    assert!(is_seen || rung.contains("sanitizers not run"), "{rung}\n{ended}");
+fn what_only_the_compiler_can_see_is_seen_by_the_sanitizers() {
+    // Right in every output, and no guard page is near. Volatile, or the compiler would leave it out.
+    let check = |before: &str, wrong: &str, reports: &[&str]| {
+        let _alone = rig::alone();
+        let folder = tempfile::tempdir().unwrap();
+        let candidate = folder.path().join("candidate.c");
+        let naive = fs::read_to_string(root().join("problems/rms-norm-silu/baselines/naive.c")).unwrap();
+        let original = naive.replace("void rms_norm_silu", "static void original");
+        let text = format!(
+            "{original}\n{before}\n\
+             void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{\n    \
+             original(x, gate, weight, out, rows);\n    {wrong}\n}}\n"
+        );
+        fs::write(&candidate, text).unwrap();
+        let mut command = rooflab(["verify".as_ref(), problem("rms-norm-silu").as_os_str(), candidate.as_os_str()]);
+        let ended = rig::run(command.arg("--out").arg(folder.path()), seconds(180));
+        let rungs = &ended.expect(0).out;
+        let rung = rungs.lines().find(|line| line.contains(" 3  correct")).unwrap_or_default().to_owned();
+        let is_seen = rung.starts_with("FAILED")
+            && rung.contains("under the sanitizers")
+            && reports.iter().any(|report| rung.contains(report));
+        // A compiler without a sanitizer's runtime says so instead.
+        assert!(is_seen || rung.contains("sanitizers not run"), "{rung}\n{ended}");
+    };
+    let table = "static volatile float table[4];\nvolatile int at = 5;";
+    check(table, "table[at] = x[0];", &["out of bounds", "buffer-overflow"]);
+    check("volatile int far = 40, one = 1;", "one = (one << far) & 1;", &["shift exponent"]);
+    check("volatile int most = INT32_MAX;", "most = most + 1;", &["signed integer overflow"]);
 }

@@ -3,6 +3,7 @@
 
 use crate::door::{Door, descendants, gate};
 use crate::rig::{self, problem};
+use model::Source;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,7 +23,7 @@ fn hundreds_of_candidates_leave_nothing() {
             "void rms_norm_silu(const float *x, const float *gate, const float *weight, float *out, int64_t rows) {{}}\n/* {} */\n",
             i / 10
         );
-        let verdict = door.gate(&text, "rows=16").verdict.to_string();
+        let verdict = door.gate(Source::c(text), "rows=16").verdict.to_string();
         assert!(verdict.starts_with("refused (unwritten-output)"), "{verdict}");
     };
     // What is kept by design is kept by then: memory by workload, the first artefacts.
@@ -59,8 +60,8 @@ fn a_role_that_starts_while_its_judge_dies_ends_too() {
         let mut door = Door::open(&problem("rms-norm-silu"));
         let judge = door.pid();
         // What is built already needs no builder, which would end by itself.
-        door.gate(IDLE, "rows=16");
-        door.tell(&gate(IDLE, "rows=16"));
+        door.gate(Source::c(IDLE), "rows=16");
+        door.tell(&gate(Source::c(IDLE), "rows=16"));
         let end = Instant::now() + Duration::from_secs(20);
         let role = loop {
             assert!(Instant::now() < end, "no role was started");
