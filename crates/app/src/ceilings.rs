@@ -85,6 +85,7 @@ fn bound(work: &Work, map: &Map) -> Option<Bound> {
     let (kind, probe) = match (term.resource, term.name.as_str()) {
         (Resource::Memory, _) => ("memory", "ceiling-read"),
         (Resource::Vector, "exp") => ("compute", "ceiling-exp"),
+        (Resource::Vector, "bf16-dot") => ("compute", "ceiling-bf16-dot"),
         (Resource::Vector, _) => ("compute", "ceiling-f32"),
         (Resource::Matrix, _) => ("compute", "ceiling-bf16-matrix"),
     };

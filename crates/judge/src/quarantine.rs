@@ -93,7 +93,7 @@ impl Judge {
     fn probe_again(&self, map: &Map, work: &Work, meeting: &Meeting<'_>) -> Result<Map, EnvError> {
         let mut now = map.clone();
         for ceiling in &mut now.compute {
-            if work.flop.0 > 0.0 && ["f32", "bf16-matrix"].contains(&ceiling.name.as_str()) {
+            if work.flop.0 > 0.0 && ["f32", "bf16-dot", "bf16-matrix"].contains(&ceiling.name.as_str()) {
                 let seen = self.best_rate(&format!("ceiling-{}", ceiling.name), 0, meeting)?;
                 // Both figures, since what lies between them is the clock's lift, which exp gets as well.
                 let factor = (seen / ceiling.burst.0).max(1.0);

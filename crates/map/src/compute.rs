@@ -142,9 +142,9 @@ impl Probe {
         self.isa == kernels::isa().name() || (self.isa == DOTPROD && !cfg!(target_arch = "aarch64"))
     }
 
-    /// The older list holds these, and what reads older maps looks there.
+    /// The list of ceilings that floors are made of.
     fn is_listed(&self) -> bool {
-        matches!(self.name, "f32" | "f64" | "bf16-matrix" | "bf16-matrix-resident")
+        matches!(self.name, "f32" | "f64" | "bf16-dot" | "bf16-matrix" | "bf16-matrix-resident")
     }
 }
 

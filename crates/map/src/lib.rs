@@ -51,7 +51,7 @@ use repeated::Find;
 use std::fmt::Write as _;
 
 /// Version of the probes: a stored map of another version is measured again.
-pub const PROBES: u32 = 2;
+pub const PROBES: u32 = 3;
 
 /// Why there is no map at all. Exit code of the environment's failures.
 #[derive(Debug, thiserror::Error)]

@@ -277,10 +277,11 @@ fn together(session: &mut Session, levels: &[Level], found: &mut Bandwidths) -> 
     Ok(())
 }
 
-/// What one of so many cores works on.
+/// What one of so many cores works on: its part of a level that cores share, the whole of one that is its own.
 fn share(level: &Level, cores: usize) -> Level {
-    let bytes = if is_far(level) { level.working_set / cores } else { level.working_set };
-    Level { working_set: bytes.max(1 << 16), ..level.clone() }
+    const SMALLEST: usize = 1 << 16;
+    let bytes = if is_far(level) { (level.working_set / cores).max(SMALLEST) } else { level.working_set };
+    Level { working_set: bytes, ..level.clone() }
 }
 
 /// An arena for each core, first touched by it, so that its memory is the core's own.
@@ -386,4 +387,23 @@ fn curve_point(session: &mut Session, form: &Form, size: f64, arena: &Arena) -> 
 pub(crate) fn read_rate(figures: &[Figure], level: &str, cores: &str) -> Option<(f64, Interval)> {
     let name = format!("memory.{level}.{}.{cores}", READ.name);
     figures.iter().find(|figure| figure.name == name).map(|figure| (figure.value, figure.interval))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cores_own_levels_are_not_shared_out() {
+        let check = |name: &'static str, bytes: usize, cores: usize, expected: usize| {
+            let level = Level { name, working_set: bytes, reason: String::new() };
+            assert_eq!(share(&level, cores).working_set, expected, "{name}");
+        };
+        // Half of a first level of 32 KiB: a floor under it once made 64 KiB of it, and the figure the second level's.
+        check("L1", 16 << 10, 2, 16 << 10);
+        check("L2", 512 << 10, 64, 512 << 10);
+        check("LLC", 16 << 20, 2, 8 << 20);
+        check("LLC", 1 << 20, 64, 64 << 10);
+        check("DRAM", 256 << 20, 4, 64 << 20);
+    }
 }

@@ -59,7 +59,7 @@ pub enum Resource {
 /// One term of a floor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Term {
-    /// `f32`, `bf16-matrix`, `exp`, or the level of memory.
+    /// `f32`, `bf16-dot`, `bf16-matrix`, `exp`, or the level of memory.
     pub name: String,
     /// What it occupies.
     pub resource: Resource,
@@ -82,8 +82,8 @@ pub enum Bound {
 pub struct Floor {
     /// Every term that is not zero.
     pub terms: Vec<Term>,
-    /// The floor with every term, in f32 on the vector unit, or on the matrix unit where the work's products are bf16: the
-    /// largest sum over a resource.
+    /// The floor with every term: the largest sum over a resource. The FLOP are f32's on the vector unit; where the work's
+    /// products are bf16 they are the matrix unit's, else bf16 dot products on the vector unit, where there are any.
     pub seconds: Seconds,
     /// Which resource that is.
     pub resource: Resource,
@@ -137,8 +137,8 @@ pub fn fraction(floor: &Floor, time: Seconds) -> Option<f64> {
 
 /// A call faster than this is quarantined: faster than the fastest unit that could meet the tolerance.
 ///
-/// Burst figures, 5 % off. For products in bf16 that is the matrix unit beside the exp, or the vector unit where there is
-/// none. For f32 it is the fastest of two ways: all in f32 on the vector unit; or, where there is a matrix unit,
+/// Burst figures, 5 % off. For products in bf16 that is the matrix unit beside the exp, or the vector unit's fastest way
+/// where there is none. For f32 it is the fastest of two ways: all in f32 on the vector unit; or, where there is a matrix unit,
 /// the FLOP in split bf16 on it ([`SPLIT_PRODUCTS`]) while the vector unit does the exp. Either way memory has to
 /// deliver. An algorithm that needs fewer FLOP than the problem counts (Strassen's) would be quarantined as well, which
 /// is what a deeper check is for.
@@ -153,7 +153,8 @@ pub fn quarantine_limit(work: &Work, map: &Map) -> Result<Seconds, ScoreError> {
     let vector = (of("f32") + of("exp")).max(memory);
     let fastest = match rates.matrix_alone(work) {
         _ if work.products == Products::Bf16 => {
-            [of("bf16-matrix"), memory].into_iter().fold(of("f32") + of("exp"), Seconds::max)
+            let vector = of("f32") + of("bf16-dot") + of("exp");
+            [of("bf16-matrix"), memory].into_iter().fold(vector, Seconds::max)
         }
         Some(matrix) if matrix.max(of("exp")).max(memory) < vector => matrix.max(of("exp")).max(memory),
         _ => vector,
@@ -164,6 +165,8 @@ pub fn quarantine_limit(work: &Work, map: &Map) -> Result<Seconds, ScoreError> {
 /// The rates that some work needs, each positive and finite.
 struct Rates {
     f32: Option<FlopPerSecond>,
+    /// Dot products of bf16 on the vector unit, where they are faster than f32.
+    dot: Option<FlopPerSecond>,
     exp: Option<CountPerSecond>,
     matrix: Option<FlopPerSecond>,
     memory: (String, BytesPerSecond),
@@ -184,6 +187,10 @@ impl Rates {
             })
         };
         let f32 = if flop > 0.0 { Some(positive("f32", unit("f32"))?) } else { None };
+        let dot = match unit("bf16-dot") {
+            Some(rate) if flop > 0.0 => Some(positive("bf16-dot", Some(rate))?).filter(|rate| Some(*rate) > f32),
+            _ => None,
+        };
         // Always the best window: what a matrix unit sustains falls into clock plateaus a factor of four apart from one
         // minute to the next, and nobody's share of it should grow because the map met a slow one.
         let matrix = match map.compute("bf16-matrix").map(|ceiling| ceiling.burst.0) {
@@ -196,6 +203,7 @@ impl Rates {
         let exp = if exp > 0.0 { Some(positive("exp", map.exp.map(|rate| rate.0))? * lift) } else { None };
         Ok(Self {
             f32: f32.map(FlopPerSecond),
+            dot: dot.map(FlopPerSecond),
             exp: exp.map(CountPerSecond),
             matrix: matrix.map(FlopPerSecond),
             memory: memory(map, Bytes(bytes), figure)?,
@@ -204,8 +212,11 @@ impl Rates {
 
     fn terms(&self, work: &Work) -> Vec<Term> {
         let vector = |name: &str, seconds| Term { name: name.to_owned(), resource: Resource::Vector, seconds };
-        let matrix = self.matrix.filter(|_| work.products == Products::Bf16);
-        let f32 = self.f32.filter(|_| matrix.is_none()).map(|rate| vector("f32", work.flop / rate));
+        let is_bf16 = work.products == Products::Bf16;
+        let matrix = self.matrix.filter(|_| is_bf16);
+        let dot = self.dot.filter(|_| is_bf16).map(|rate| ("bf16-dot", rate));
+        let best = dot.or(self.f32.map(|rate| ("f32", rate))).filter(|_| matrix.is_none());
+        let products = best.map(|(name, rate)| vector(name, work.flop / rate));
         let matrix = matrix.map(|rate| Term {
             name: "bf16-matrix".to_owned(),
             resource: Resource::Matrix,
@@ -214,7 +225,7 @@ impl Rates {
         let exp = self.exp.map(|rate| vector("exp", work.exp / rate));
         let (level, rate) = &self.memory;
         let memory = Term { name: level.clone(), resource: Resource::Memory, seconds: work.bytes / *rate };
-        f32.into_iter().chain(matrix).chain(exp).chain([memory]).collect()
+        products.into_iter().chain(matrix).chain(exp).chain([memory]).collect()
     }
 
     fn matrix_alone(&self, work: &Work) -> Option<Seconds> {
@@ -403,6 +414,29 @@ mod tests {
         check(Some(1e12), 5e6, (5e-3, 4e-3), Resource::Vector);
         // Without the unit all of it is the vector unit's.
         check(None, 1e6, (0.011, 8.8e-3), Resource::Vector);
+    }
+
+    #[test]
+    fn products_in_bf16_are_dot_products_where_no_matrix_unit_is() {
+        let check = |dot: f64, others: &[ComputeCeiling], products: Products, names: &[&str], seconds: [f64; 2]| {
+            let mut map = map();
+            map.compute.push(compute("bf16-dot", dot, dot * 1.25));
+            map.compute.extend(others.iter().cloned());
+            let work = Work { products, ..work(1e9, 1e6, 1e6) };
+            let floor = floor(&work, &map).unwrap();
+            let found: Vec<&str> = floor.terms.iter().map(|term| term.name.as_str()).collect();
+            assert_eq!(found, names);
+            assert!((floor.seconds.0 / seconds[0] - 1.0).abs() < 1e-12, "{floor:?}");
+            let limit = quarantine_limit(&work, &map).unwrap();
+            assert!((limit.0 / (0.95 * seconds[1]) - 1.0).abs() < 1e-12, "{limit:?}");
+        };
+        let (bf16, f32) = (Products::Bf16, Products::F32);
+        // 1e9 FLOP at 200 GFLOP/s: 5 ms, and 1 ms of exp on the same ports; a quarter faster in a burst.
+        check(2e11, &[], bf16, &["bf16-dot", "exp", "L2"], [6e-3, 4.8e-3]);
+        // An f32 tolerance does not allow them, a slow one is not used, and a matrix unit is what there is to beat.
+        check(2e11, &[], f32, &["f32", "exp", "L2"], [0.011, 8.8e-3]);
+        check(5e10, &[], bf16, &["f32", "exp", "L2"], [0.011, 8.8e-3]);
+        check(2e11, &[compute("bf16-matrix", 5e11, 1e12)], bf16, &["bf16-matrix", "exp", "L2"], [1e-3, 1e-3]);
     }
 
     #[test]
