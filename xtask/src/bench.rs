@@ -130,9 +130,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
     // The whole workspace's selection, so that nothing is compiled again with other features.
     finish(&mut cargo(&["build", "--quiet", "--release", "--workspace", "--bins"]))?;
     let rig = Rig { binary: binary()?, runs: plan.runs.unwrap_or(entry.runs) };
-    let folder = plan.out.unwrap_or_else(|| root().join("runs/bench").join(format!("{}-{name}", record::today())));
-    let mut record = Record::create(&folder, entry.name)?;
+    let mut record = match &plan.out {
+        Some(folder) => Record::at(folder, entry.name)?,
+        None => Record::today(&root().join("runs/bench"), entry.name)?,
+    };
     let finding = (entry.measure)(&rig, &mut record)?;
+    let folder = record.folder().to_owned();
     println!("{}", record.finish(entry.asks, &finding)?);
     println!("{}", folder.display());
     if !finding.met {

@@ -18,7 +18,7 @@ cargo xtask test [-- ARGS]           fmt, tidy, clippy, and every test; ARGS go 
 cargo xtask tidy                     hold the tree against its own rules
 cargo xtask bench [NAME] [OPTIONS]   measure rooflab itself; without a name, list what there is
     --runs N    repeat N times instead of the entry's own number
-    --out DIR   write to DIR instead of runs/bench/DATE-NAME
+    --out DIR   write to DIR instead of runs/bench/DATE-NAME, or -2 and so on where that day's is finished
 cargo xtask ci                       what CI runs: test";
 
 fn main() -> ExitCode {

@@ -43,11 +43,28 @@ struct Summary<'a> {
 }
 
 impl Record {
-    /// Makes the folder.
+    /// A folder for today's run below `place`. A finished run's stays what it is, and the second of a day is `-2`; one
+    /// without a result was interrupted, and is gone on with.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn create(folder: &Path, name: &'static str) -> Result<Self> {
+    pub fn today(place: &Path, name: &'static str) -> Result<Self> {
+        let first = place.join(format!("{}-{name}", today()));
+        let mut folder = first.clone();
+        for n in 2.. {
+            if !folder.join("result.json").exists() {
+                break;
+            }
+            folder = PathBuf::from(format!("{}-{n}", first.display()));
+        }
+        Self::at(&folder, name)
+    }
+
+    /// Writes to this folder, whatever lies in it.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn at(folder: &Path, name: &'static str) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         Ok(Self { folder: folder.to_owned(), name, raw: None, seen: 0 })
     }
@@ -138,6 +155,22 @@ fn date(days: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_finished_run_of_the_day_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let run = |ending: Option<&str>| {
+            let record = Record::today(place.path(), "bench").unwrap();
+            if let Some(text) = ending {
+                fs::write(record.folder().join("result.json"), text).unwrap();
+            }
+            record.folder().file_name().unwrap().to_owned()
+        };
+        let names = [run(None), run(Some("{}")), run(Some("{}")), run(None)];
+        let first = format!("{}-bench", today());
+        let expected = [first.clone(), first.clone(), format!("{first}-2"), format!("{first}-3")];
+        assert_eq!(names, expected.map(std::ffi::OsString::from));
+    }
 
     #[test]
     fn dates() {
