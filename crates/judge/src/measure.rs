@@ -9,7 +9,7 @@ use crate::pairing::{Broken, Of, Pairing, Spent};
 use crate::runner::Code;
 use crate::sandbox::SandboxError;
 use crate::side::{Checked, Checker, Side};
-use model::{Arm, Fidelity, Job, ShapeJudgement, Verdict, Workload};
+use model::{Arm, Fidelity, Job, ShapeJudgement, Slice, Verdict, Workload};
 use std::time::{Duration, Instant};
 
 /// Process pairs of identical arms that set the scale of the noise on a workload.
@@ -17,7 +17,8 @@ const NOISE_UNITS: usize = 5;
 /// Scale of the noise before it has been measured: a CPU-bound kernel's on a shared machine.
 const NOISE_GUESS: f64 = 0.003;
 /// A base that takes longer than this a call is not timed on a search's later workloads: 13 process pairs of it, the
-/// fewest that decide, would take most of a minute. The candidate's gates still run there.
+/// fewest that decide, would take most of a minute. The candidate's gates still run there. A job for that workload alone
+/// times it.
 const TOO_SLOW: Duration = Duration::from_millis(250);
 /// A base that takes longer than this a call leans on the first workload's noise.
 const SLOW: Duration = Duration::from_millis(100);
@@ -69,9 +70,8 @@ impl Judge {
             Err(broken) => return given(broken).map(|verdict| ShapeJudgement { verdict, ..shape }),
         }
         let is_search = matches!(task.job.fidelity, Fidelity::Anytime { .. });
-        let is_first = *task.workload == self.problem.workloads[0];
         let base = self.gated.get(&(arm::digest(&task.job.against), task.workload.name.clone())).map(|gate| gate.1);
-        let is_too_slow = is_search && !is_first && base.is_some_and(|call| call > TOO_SLOW);
+        let is_too_slow = is_search && !self.decides(task) && base.is_some_and(|call| call > TOO_SLOW);
         if task.job.fidelity == Fidelity::Gate || is_too_slow {
             return Ok(shape);
         }
@@ -188,13 +188,18 @@ impl Judge {
         }
     }
 
+    /// Whether the job hangs on this workload: the problem's first, which says who survives, or the only one asked for.
+    fn decides(&self, task: &Task<'_>) -> bool {
+        let is_only = matches!(&task.job.slice, Slice::Named(names) if names.len() == 1);
+        is_only || *task.workload == self.problem.workloads[0]
+    }
+
     /// Units that a late comparison still waits for, and until when. One at least: an estimate without evidence is still
-    /// an estimate. On the first workload, which decides whether a candidate survives, as many as the test needs: a base
-    /// of 100 ms a call left 8 in its share of a promotion's time, too few for its alpha at a gain of 190 times.
+    /// an estimate. On a workload that decides, as many as the test needs: a base of 100 ms a call left 8 in its share of
+    /// a promotion's time, too few for its alpha at a gain of 190 times.
     fn least(&self, task: &Task<'_>, design: &stats::Design) -> (usize, Instant) {
-        let is_first = *task.workload == self.problem.workloads[0];
         let is_anytime = matches!(task.job.fidelity, Fidelity::Anytime { .. });
-        let least = if is_first && is_anytime { design.fewest_units() } else { 1 };
+        let least = if self.decides(task) && is_anytime { design.fewest_units() } else { 1 };
         (least, task.deadline + Duration::from(task.job.cap) * OVERTIME)
     }
 
